@@ -1,0 +1,84 @@
+"""The values of the public API: a turn, and what adding turns reports."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, cast
+
+from remember_graph.errors import ConfigError
+from remember_graph.state import TurnDict
+
+TurnKind = Literal["message", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One utterance of a conversation.
+
+    Attributes:
+        speaker: Who said it, as shown to a reader; may be empty.
+        text: What was said, verbatim.
+        time: ISO 8601; with an offset where the zone is known, without where it is not;
+            None where there is no time. A `datetime` is turned into its ISO form.
+        id: Unique in its stream. Empty: given on adding, from speaker, time and text.
+        kind: `system` for lines of the chat program itself ("Ana joined").
+        reply_to: The id of the turn this one answers, where the source says so.
+        thread: The reply thread inside the stream, where the source has threads.
+        edited: Whether the source marks the text as edited.
+
+    Example:
+        >>> Turn("Ana", "We take the blue one.", id="7").line
+        'Ana: We take the blue one.'
+    """
+
+    speaker: str
+    text: str
+    time: str | None = None
+    id: str = ""
+    kind: TurnKind = "message"
+    reply_to: str | None = None
+    thread: str | None = None
+    edited: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.time, datetime):
+            object.__setattr__(self, "time", self.time.isoformat())
+        for name in ("speaker", "text", "id"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                raise ConfigError(f"`{name}` of a turn must be a str, got {value!r}")
+        if self.kind not in ("message", "system"):
+            raise ConfigError(f"`kind` of a turn must be message or system, got {self.kind!r}")
+
+    @property
+    def line(self) -> str:
+        """The turn as it is counted, indexed and shown: `speaker: text`."""
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
+
+    def to_dict(self) -> TurnDict:
+        """The turn as plain JSON."""
+        return cast("TurnDict", dataclasses.asdict(self))
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Turn:
+        """The turn of a mapping; keys that are not fields are ignored."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{key: item for key, item in value.items() if key in known})
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What became of the turns of one `add`.
+
+    Attributes:
+        added: How many turns are new.
+        known: How many were there already, word for word; nothing changed for them.
+        changed: Ids that are there with another text; the log keeps the first text.
+    """
+
+    added: int = 0
+    known: int = 0
+    changed: tuple[str, ...] = ()
