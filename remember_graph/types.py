@@ -14,6 +14,18 @@ from remember_graph.state import TurnDict
 TurnKind = Literal["message", "system"]
 
 
+def well_formed(text: str, errors: str = "backslashreplace") -> str:
+    """The text without lone surrogates, which neither databases nor checkpointers can hold.
+
+    Args:
+        text: Any str.
+        errors: `backslashreplace` keeps different names different; `replace` reads better.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-8", errors).decode("utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One utterance of a conversation.
@@ -50,6 +62,9 @@ class Turn:
             value = getattr(self, name)
             if not isinstance(value, str):
                 raise ConfigError(f"`{name}` of a turn must be a str, got {value!r}")
+        object.__setattr__(self, "speaker", well_formed(self.speaker, "replace"))
+        object.__setattr__(self, "text", well_formed(self.text, "replace"))
+        object.__setattr__(self, "id", well_formed(self.id))
         if self.kind not in ("message", "system"):
             raise ConfigError(f"`kind` of a turn must be message or system, got {self.kind!r}")
 

@@ -1,0 +1,166 @@
+"""The searchable form of one stream: turns, postings, vectors and chunk bounds, in one order.
+
+It only grows: adding turns appends to each part. Every search names how many turns are history
+(`turns`); what comes after them, the window included, counts neither as a result nor in any
+statistic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remember_graph.history.chunks import ChunkBounds
+from remember_graph.history.growable import GrowableArray
+from remember_graph.history.postings import Postings, Runs
+from remember_graph.history.store import Record
+from remember_graph.protocols import Vectors
+from remember_graph.terms import extract_terms
+from remember_graph.tokens import TokenCounter
+from remember_graph.types import Turn
+
+Floats = NDArray[np.float64]
+
+
+class StreamIndex:
+    """The index of one stream. System turns are kept in the log and left out here.
+
+    Args:
+        count_tokens: Counts `speaker: text`.
+        language: Of the stems and function words; `auto` tells it from the turns.
+        encoder_id: Vectors of this model are searched; None where there is no model.
+        chunk_tokens: Most tokens in a chunk.
+        chunk_overlap: How many tokens before its end the next chunk may start.
+    """
+
+    def __init__(
+        self,
+        count_tokens: TokenCounter,
+        *,
+        language: str | None = "auto",
+        encoder_id: str | None = None,
+        chunk_tokens: int = 128,
+        chunk_overlap: int = 32,
+    ) -> None:
+        self.encoder_id = encoder_id
+        self.turns: list[Turn] = []
+        self.postings = Postings(language)
+        self.records_read = 0
+        self._count_tokens = count_tokens
+        self._positions: dict[str, int] = {}
+        self._tokens = GrowableArray(np.int64)
+        self._chunks = ChunkBounds(chunk_tokens, chunk_overlap)
+        self._vectors: GrowableArray[np.float32] | None = None
+        self._has_vector = GrowableArray(np.bool_)
+        self._chunk_norms = GrowableArray(np.float64)
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Append the records, in order."""
+        self.records_read += len(records)
+        messages = [record for record in records if record.turn.kind == "message"]
+        for record in messages:
+            turn = record.turn
+            tokens = self._count_tokens(turn.line)
+            self._positions[turn.id] = len(self.turns)
+            self.turns.append(turn)
+            self._tokens.extend([tokens])
+            self._chunks.add(tokens)
+            self.postings.add(extract_terms(turn.line))
+        self._add_vectors(messages)
+
+    def _add_vectors(self, records: Sequence[Record]) -> None:
+        ours = [r.vector if r.vector_model == self.encoder_id else None for r in records]
+        self._has_vector.extend([vector is not None for vector in ours])
+        width = next((len(vector) for vector in ours if vector is not None), None)
+        if self._vectors is None:
+            if width is None:
+                return
+            self._vectors = GrowableArray(np.float32, width)
+        rows = np.zeros((len(self.turns) - len(self._vectors), *self._vectors.view.shape[1:]))
+        for offset, vector in enumerate(reversed(ours), start=1):
+            if vector is not None:
+                rows[-offset] = vector
+        self._vectors.extend(rows)
+
+    @property
+    def language(self) -> str | None:
+        """The stream's language, where it can be told."""
+        return self.postings.language
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """Tokens of each turn."""
+        return self._tokens.view
+
+    def position(self, turn_id: str) -> int | None:
+        """Where a turn stands, None where it is not in the index."""
+        return self._positions.get(turn_id)
+
+    def chunks(self, turns: int) -> Runs:
+        """The chunks of the first turns."""
+        return self._chunks.runs(turns)
+
+    def embedded(self, turns: int) -> int:
+        """How many of the first turns have a vector."""
+        return int(self._has_vector.view[:turns].sum())
+
+    def vectors(self, turns: int) -> Vectors | None:
+        """Unit vectors of the first turns (zero where missing); None where there are none."""
+        if self._vectors is None:
+            return None
+        missing = turns - len(self._vectors)
+        view = self._vectors.view[:turns]
+        return view if missing <= 0 else np.pad(view, ((0, missing), (0, 0)))
+
+    def cosines(self, queries: Vectors, *, turns: int) -> Floats:
+        """Cosine of every turn with every query, shape (queries, turns); exact."""
+        vectors = self.vectors(turns)
+        if vectors is None:
+            return np.zeros((len(queries), turns))
+        return (queries @ vectors.T).astype(np.float64)
+
+    def chunk_cosines(self, turn_cosines: Floats, *, turns: int) -> Floats:
+        """Cosine of every chunk with every query, from those of its turns.
+
+        A chunk's vector is the mean of its turns' vectors, weighted by the square root of
+        their tokens; its product with a query is then the same mean of the turns' products.
+        """
+        runs = self.chunks(turns)
+        weights = np.sqrt(self.tokens[:turns])
+        running = np.cumsum(turn_cosines * weights, axis=1)
+        running = np.concatenate((np.zeros((len(turn_cosines), 1)), running), axis=1)
+        sums: Floats = running[:, runs.ends] - running[:, runs.starts]
+        return sums / self._norms(runs, turns)
+
+    def _norms(self, runs: Runs, turns: int) -> Floats:
+        """Length of each chunk's weighted sum; those of closed chunks are computed once."""
+        vectors = self.vectors(turns)
+        if vectors is None:
+            return np.ones(len(runs))
+        weights = np.sqrt(self.tokens[:turns])
+
+        def norm(run: int) -> float:
+            part = slice(runs.starts[run], runs.ends[run])
+            return float(np.linalg.norm(weights[part] @ vectors[part])) or 1.0
+
+        closed = max(len(runs) - 1, 0)  # the last one may still grow
+        for run in range(len(self._chunk_norms), closed):
+            self._chunk_norms.extend([norm(run)])
+        tail = [norm(run) for run in range(closed, len(runs))]
+        return np.concatenate((self._chunk_norms.view[:closed], tail))
+
+    def best_of_chunks(self, chunk_scores: Floats, *, turns: int) -> Floats:
+        """For every turn the best score of the chunks that hold it, shape (queries, turns)."""
+        runs = self.chunks(turns)
+        position = np.arange(turns)
+        first = np.searchsorted(runs.ends, position, side="right")
+        last = np.searchsorted(runs.starts, position, side="right") - 1
+        best: Floats = chunk_scores[:, first]
+        for step in range(1, int((last - first).max(initial=0)) + 1):
+            best = np.maximum(best, chunk_scores[:, np.minimum(first + step, last)])
+        return best

@@ -1,0 +1,85 @@
+"""A text as the terms that BM25 counts: the same for the index and for the query.
+
+Words where a script puts spaces between them, uni- and bigrams where it does not; NFKC and
+casefold; e-mail addresses, ids such as `AB-17` and names such as `C++` stay whole. What depends
+on a language (stems, function words) is not done here but by `languages.py` on the vocabulary,
+so that a stream's language may become known later without reading its turns again.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from remember_graph.scripts import COMBINING, MARKS, UNSPACED
+
+_LETTER = rf"(?:[^\W{UNSPACED}{COMBINING}]|[{MARKS}])"
+_JOINT = "[-+.,:/@]"
+# One greedy pass without overlap between the classes, so that no input takes more than linear time.
+_TERM = re.compile(
+    r"(?P<sign>\b[a-z](?:\+\+|#)(?!\w))"  # C++, C#, F#
+    rf"|(?P<spaced>{_LETTER}+(?:['’]{_LETTER}+)?(?:{_JOINT}{_LETTER}+(?:['’]{_LETTER}+)?)*)"
+    rf"|(?P<run>[{UNSPACED}{COMBINING}]+)"
+)
+_ASCII_TERM = re.compile(
+    r"(?P<sign>\b[a-z](?:\+\+|#)(?!\w))"
+    rf"|(?P<spaced>\w+(?:'\w+)?(?:{_JOINT}\w+(?:'\w+)?)*)"
+)
+_WORD = re.compile(rf"{_LETTER}+(?:'{_LETTER}+)?")
+_CLUSTER = re.compile(rf"[^{COMBINING}][{COMBINING}]*|[{COMBINING}]+")
+# Joined words are kept whole where the joint means something: an address, or a number or id.
+_WHOLE = re.compile(r"[^@]+@[^@]+\.[^@]+|[^\d]*\d.*", re.DOTALL)
+# A longer run is no word (a base64 block, a key); whole it would only fill the vocabulary.
+_LONGEST = 64
+
+
+def extract_terms(text: str) -> list[str]:
+    """The terms of a text, in order, with repetitions.
+
+    Example:
+        >>> extract_terms("Ship AB-17 to ana@example.org")
+        ['ship', 'ab-17', 'ab', '17', 'to', 'ana@example.org', 'ana', 'example', 'org']
+        >>> extract_terms("三時に")
+        ['三', '三時', '時', '時に', 'に']
+    """
+    terms: list[str] = []
+    pattern = _ASCII_TERM if text.isascii() else _TERM
+    for match in pattern.finditer(_normalise(text)):
+        piece = match.group()
+        if match.lastgroup == "spaced":
+            terms.extend(_words(piece))
+        elif match.lastgroup == "run":
+            terms.extend(_grams(piece))
+        else:
+            terms.append(piece)
+    return terms
+
+
+def _words(piece: str) -> list[str]:
+    """A single word, or joined ones: the whole where it is an address or an id, then its parts."""
+    piece = piece.replace("’", "'")
+    words = [word[:_LONGEST] for word in _WORD.findall(piece)]
+    if len(words) > 1 and len(piece) <= _LONGEST and _WHOLE.fullmatch(piece):
+        return [piece, *words]
+    return words
+
+
+def _normalise(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(
+        str(unicodedata.decimal(char)) if char.isdecimal() and not char.isascii() else char
+        for char in folded
+    )
+
+
+def _grams(run: str) -> list[str]:
+    """Each letter (with its marks) and each pair of neighbours."""
+    letters = _CLUSTER.findall(run)
+    grams: list[str] = []
+    for index, letter in enumerate(letters):
+        grams.append(letter)
+        if index + 1 < len(letters):
+            grams.append(letter + letters[index + 1])
+    return grams
