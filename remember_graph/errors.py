@@ -39,7 +39,15 @@ class MissingExtraError(RememberGraphError, ImportError):
 
 
 class ModelError(RememberGraphError, RuntimeError):
-    """A chat or embedding model could not be reached or failed."""
+    """A chat or embedding model could not be reached or failed.
+
+    Attributes:
+        rejected: The server was reached and refused the request as it was put.
+    """
+
+    def __init__(self, message: str, *, rejected: bool = False) -> None:
+        super().__init__(message)
+        self.rejected = rejected
 
 
 class ModelAnswerError(ModelError):

@@ -124,17 +124,20 @@ class Candidates(TypedDict):
 class GraphInput(TypedDict):
     """What a run is asked: which stream, and optionally which window of it."""
 
-    stream: NotRequired[str]
+    stream: str
     tenant: NotRequired[str]
+    """Default: `default`."""
     window_first: NotRequired[str | None]
     """Id of the window's first turn; default: cut by size."""
     window_last: NotRequired[str | None]
     """Id of the window's last turn; default: the stream's last. Later turns are not seen."""
 
 
-class GraphState(GraphInput, CatchUp):
+class GraphState(CatchUp):
     """Everything the nodes share."""
 
+    window_first: str | None
+    window_last: str | None
     window_turns: list[TurnDict]
     candidates: list[Candidates]
     rankings: list[Ranking]

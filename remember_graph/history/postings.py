@@ -265,7 +265,8 @@ def _merged(term: Ints, document: Ints, count: NDArray[np.float64], documents: i
     key = term * documents + document
     order = np.argsort(key, kind="stable")
     key = key[order]
-    starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1]))) if len(key) else []
-    first = order[starts] if len(key) else order
-    totals = np.add.reduceat(count[order], starts) if len(key) else count
-    return _Hits(term[first], document[first], totals)
+    if not len(key):
+        return _Hits(term, document, count)
+    starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+    first = order[starts]
+    return _Hits(term[first], document[first], np.add.reduceat(count[order], starts))
