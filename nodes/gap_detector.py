@@ -1,210 +1,131 @@
 """What does the window lean on and not say?
 
-Reads `window_turns`; writes `gaps`. One call of a chat model on the window alone (ReMEMBER,
-arXiv 2608.09043, "gap detection"), its answer read leniently; an answer that cannot be read, or
-a server that refuses the schema, is asked again once (the spare call of the run). Where that
-fails as well, and where there is no model, the local detector answers and the result says so:
-an answer that cannot be parsed never means "no gaps".
+Reads `stream`, `tenant`, `turns`, `window_first`, `window_last`; writes `window`, `gaps` and every
+other key of the result afresh. A chat model sees the window alone; where it fails, and where
+there is none, the local detector answers and the result says so: an answer that cannot be parsed
+never means "no gaps". A window without turns has no gaps.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, get_args
+from dataclasses import replace
+from typing import Any
 
-from remember_graph.chat_models import Reply
-from remember_graph.errors import ModelError
-from remember_graph.lenient_json import find_items
-from remember_graph.model_steps import Ask, Outcome, Steps
-from remember_graph.prompts import one_line, quote_turns, render
-from remember_graph.settings import DetectSettings
-from remember_graph.state import Gap, GapKind
-from remember_graph.types import Turn
+from remember_graph.history.history import History
+from remember_graph.history.store import Namespace
+from remember_graph.model_steps import Steps
+from remember_graph.nodes.detection import Detection, GapDetector
+from remember_graph.nodes.model_gaps import ask_for_gaps
+from remember_graph.settings import DetectSettings, Settings
+from remember_graph.state import GraphState
+from remember_graph.types import Turn, well_formed
+from remember_graph.view import WindowView, cut_view
+from remember_graph.window import CUT_MARK
 
-KINDS: tuple[str, ...] = get_args(GapKind)
-
-_REPAIRED_CHARS = 6_000  # of a broken answer: enough for every gap that is kept
-_QUERY_CHARS, _PHRASE_CHARS = 500, 240
-
-GAPS_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "gaps": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "turn": {"type": "integer"},
-                    "kind": {"type": "string", "enum": list(KINDS)},
-                    "missing": {"type": "string"},
-                    "query": {"type": "string"},
-                    "anchors": {"type": "array", "items": {"type": "string"}},
-                    "salience": {"type": "number"},
-                },
-                "required": ["turn", "kind", "missing", "query", "anchors", "salience"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["gaps"],
-    "additionalProperties": False,
-}
+DEFAULT_NAME = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """What a detector found.
+class ModelDetector:
+    """A chat model with the local detector behind it.
 
-    Attributes:
-        gaps: Numbered `g1`, `g2`, … by falling salience.
-        degraded: What did not go as it should.
-        spare_used: Whether the run's spare model call is gone.
-        by_model: Whether a model wrote the queries.
+    Args:
+        settings: Of the stage.
+        fallback: Answers where the model does not.
     """
 
-    gaps: list[Gap]
-    degraded: list[str] = field(default_factory=list)
-    spare_used: bool = False
-    by_model: bool = False
+    def __init__(self, settings: DetectSettings, fallback: GapDetector) -> None:
+        self._settings, self._fallback = settings, fallback
+
+    def detect(self, view: WindowView) -> Steps[Detection]:
+        """See `GapDetector`."""
+        outcome = yield from ask_for_gaps(view.turns, self._settings)
+        if isinstance(outcome, Detection):
+            return outcome
+        local = yield from self._fallback.detect(view)
+        reason = f"detector: {outcome}; the local detector answered"
+        return replace(local, degraded=[reason, *local.degraded], spare_used=True)
 
 
-@dataclass(slots=True)
-class _Dropped:
-    """Items of a model's answer that could not be used, by reason."""
+class DetectGaps:
+    """The stage `detect_gaps`: takes in new turns, cuts the window, finds its gaps.
 
-    counts: dict[str, int] = field(default_factory=dict)
+    Args:
+        history: The streams.
+        detector: Finds the gaps.
+        settings: Window size and token counter.
+    """
 
-    def add(self, reason: str, number: int = 1) -> None:
-        if number:
-            self.counts[reason] = self.counts.get(reason, 0) + number
+    def __init__(self, history: History, detector: GapDetector, settings: Settings) -> None:
+        self._history, self._detector, self._settings = history, detector, settings
 
-    def line(self) -> list[str]:
-        if not self.counts:
-            return []
-        reasons = ", ".join(f"{number} with {reason}" for reason, number in self.counts.items())
-        return [f"detector: dropped from the model's answer: {reasons}"]
+    def __call__(self, state: GraphState, thread_id: str) -> Steps[dict[str, Any]]:
+        """The window, its gaps, and every other key of the result emptied for this run."""
+        namespace = Namespace(
+            well_formed(state.get("tenant") or DEFAULT_NAME),
+            well_formed(state.get("stream") or thread_id or DEFAULT_NAME),
+        )
+        turns = [Turn.from_dict(turn) for turn in state.get("turns") or []]
+        if turns:
+            self._history.add(namespace, turns)
+        view = cut_view(
+            self._history.index(namespace),
+            self._settings.window,
+            self._settings.count_tokens,
+            first=state.get("window_first"),
+            last=state.get("window_last"),
+        )
+        detection = Detection([])
+        if view.turns:
+            detection = yield from self._detector.detect(view)
+        return {
+            **self._fresh(namespace, view),
+            "gaps": detection.gaps,
+            "degraded": [*self._shortcomings(view), *detection.degraded],
+            "detector": "model" if detection.by_model else "local",
+            "spare_used": detection.spare_used,
+        }
 
+    def _fresh(self, namespace: Namespace, view: WindowView) -> dict[str, Any]:
+        count = self._settings.count_tokens
+        return {
+            "tenant": namespace.tenant,
+            "stream": namespace.stream,
+            "turns": [],
+            "window_first": None,
+            "window_last": None,
+            "window": [turn.id for turn in view.turns],
+            "window_turns": [turn.to_dict() for turn in view.turns],
+            "history_turns": view.history,
+            "candidates": [],
+            "rankings": [],
+            "memory": [],
+            "timings_ms": {},
+            "usage": {
+                "memory_tokens": 0,
+                "budget": self._settings.budget,
+                "window_tokens": sum(count(turn.line) for turn in view.turns),
+                "model_calls": 0,
+                "input_tokens": 0,
+                "output_tokens": 0,
+            },
+        }
 
-def ask_for_gaps(
-    window: Sequence[Turn], settings: DetectSettings, *, may_repair: bool = True
-) -> Steps[Detection | str]:
-    """The steps of model detection; a str instead of a detection says why there is none."""
-    prompt = render(
-        "gap_detector",
-        window=quote_turns(window),
-        max_gaps=str(settings.max_gaps),
-        max_anchors=str(settings.max_anchors),
-    )
-    spare_used = False
-    reply = yield Ask(prompt, settings.max_output_tokens, GAPS_SCHEMA)
-    if isinstance(reply, ModelError) and reply.rejected and may_repair:
-        spare_used = True
-        reply = yield Ask(prompt, settings.max_output_tokens)  # without the schema it refused
-    items = _items(reply)
-    if items is None and isinstance(reply, Reply) and may_repair and not spare_used:
-        spare_used = True
-        reply = yield Ask(_repair_prompt(reply), settings.max_output_tokens, GAPS_SCHEMA)
-        items = _items(reply)
-    if isinstance(reply, ModelError):
-        return str(reply)
-    if items is None:
-        return "the model's answer could not be read as a list of gaps"
-    gaps, dropped = _usable_gaps(items, window, settings)
-    if items and not gaps:
-        return f"no item of the model's answer could be used ({dropped.line()[0]})"
-    cut = ["detector: the model's answer was cut at its allowance"] if reply.cut else []
-    return Detection(gaps, [*cut, *dropped.line()], spare_used, by_model=True)
-
-
-def _items(reply: Outcome) -> list[dict[str, Any]] | None:
-    return find_items(reply.text, "gaps") if isinstance(reply, Reply) else None
-
-
-def _repair_prompt(reply: Reply) -> Any:  # noqa: ANN401 - the messages of a prompt
-    problem = "it was cut off" if reply.cut else "no JSON list of gaps was found in it"
-    answer = one_line(reply.text)[:_REPAIRED_CHARS] or "(empty)"
-    return render("gap_detector_repair", problem=problem, answer=answer)
-
-
-def _usable_gaps(
-    items: Sequence[dict[str, Any]], window: Sequence[Turn], settings: DetectSettings
-) -> tuple[list[Gap], _Dropped]:
-    """The valid items as gaps, by falling salience; what was left out is counted."""
-    dropped = _Dropped()
-    gaps = [gap for item in items if (gap := _gap(item, window, settings, dropped)) is not None]
-    gaps.sort(key=lambda gap: -gap["salience"])
-    dropped.add("no place in the list", len(gaps) - settings.max_gaps if gaps else 0)
-    return number_gaps(gaps[: settings.max_gaps]), dropped
-
-
-def number_gaps(gaps: Sequence[Gap]) -> list[Gap]:
-    """The gaps with the ids `g1`, `g2`, …"""
-    return [{**gap, "id": f"g{number}"} for number, gap in enumerate(gaps, start=1)]
-
-
-def _gap(
-    item: dict[str, Any], window: Sequence[Turn], settings: DetectSettings, dropped: _Dropped
-) -> Gap | None:
-    turn = _turn_of(item.get("turn", item.get("turn_id")), window)
-    query = _phrase(item.get("query"), _QUERY_CHARS)
-    kind = str(item.get("kind", "")).strip().lower()
-    problems = {
-        "an unknown turn": turn is None,
-        "an empty query": not query,
-        "an unknown kind": kind not in KINDS,
-    }
-    for problem, applies in problems.items():
-        if applies:
-            dropped.add(problem)
-            return None
-    anchors = item.get("anchors")
-    anchors = anchors if isinstance(anchors, list) else []
-    return new_gap(
-        turn.id if turn else "",
-        kind,
-        missing=_phrase(item.get("missing"), _PHRASE_CHARS),
-        query=query,
-        anchors=[a for anchor in anchors if (a := _phrase(anchor, 80))][: settings.max_anchors],
-        salience=_share(item.get("salience")),
-    )
-
-
-def new_gap(
-    turn_id: str, kind: str, *, missing: str, query: str, anchors: list[str], salience: float
-) -> Gap:
-    """A gap that nothing was looked up for yet."""
-    return {
-        "id": "",
-        "turn_id": turn_id,
-        "kind": kind,  # type: ignore[typeddict-item]  # checked by the callers against KINDS
-        "missing": missing,
-        "query": query,
-        "anchors": anchors,
-        "salience": salience,
-        "status": "not_in_history",
-        "evidence": [],
-    }
-
-
-def _turn_of(value: object, window: Sequence[Turn]) -> Turn | None:
-    """The turn that a model means by `3`, `"[3]"`, `"w3"` or a turn's own id."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    text = str(value).strip() if not isinstance(value, bool) else ""
-    by_id = next((turn for turn in window if turn.id == text), None)
-    number = re.fullmatch(r"\[?w?(\d{1,6})\]?", text)
-    if by_id is None and number and 1 <= int(number.group(1)) <= len(window):
-        return window[int(number.group(1)) - 1]
-    return by_id
-
-
-def _phrase(value: object, longest: int) -> str:
-    return " ".join(value.split())[:longest] if isinstance(value, str) else ""
-
-
-def _share(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        return 0.5
-    return min(1.0, max(0.0, float(value)))
+    def _shortcomings(self, view: WindowView) -> list[str]:
+        """What the window and the history lack, one line each."""
+        if not view.turns:
+            return ["window: the stream has no turns"]
+        lines = []
+        if len(view.turns) == 1 and view.turns[0].text.endswith(CUT_MARK):
+            lines.append(f"window: its only turn is longer than {self._settings.window} tokens; cut")
+        if not view.history:
+            lines.append("history: there is nothing before the window")
+        elif self._history.encoder is None:
+            lines.append("embeddings: none; the history is searched by words alone")
+        else:
+            missing = view.history - view.index.embedded(view.history)
+            if missing:
+                lines.append(
+                    f"embeddings: {missing} of {view.history} history turns have no vector of "
+                    f"{self._history.encoder.id}; those are searched by words alone"
+                )
+        return lines

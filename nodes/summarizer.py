@@ -16,9 +16,11 @@ from remember_graph.chat_models import Reply
 from remember_graph.errors import ModelError
 from remember_graph.lenient_json import find_items, strip_thinking
 from remember_graph.model_steps import Ask, Outcome, Steps
+from remember_graph.nodes.composer import compose
+from remember_graph.nodes.report_worth import report_worth
 from remember_graph.prompts import one_line, quote_turns, render
-from remember_graph.settings import SummarizeSettings
-from remember_graph.state import Gap, Sentence, Summary
+from remember_graph.settings import Settings, SummarizeSettings
+from remember_graph.state import Gap, GraphState, MemoryTurn, Sentence, Summary
 from remember_graph.types import Turn
 
 SUMMARY_SCHEMA: dict[str, Any] = {
@@ -170,3 +172,57 @@ def settle(gaps: Sequence[Gap], summary: Summary) -> list[Gap]:
         else:
             settled.append({**gap, "status": "unresolved"})
     return settled
+
+
+class Summarize:
+    """The stage `summarize`.
+
+    Args:
+        settings: How long, in which language; the `paper` preset is not told the gaps.
+        by_model: Whether a model writes.
+    """
+
+    def __init__(self, settings: Settings, *, by_model: bool) -> None:
+        self._settings, self._by_model = settings, by_model
+
+    def __call__(self, state: GraphState, thread_id: str) -> Steps[dict[str, Any]]:
+        """The summary, and the gaps with their status."""
+        window = [Turn.from_dict(turn) for turn in state["window_turns"]]
+        memory = [_as_turn(turn) for turn in state["memory"]]
+        degraded: list[str] = []
+        outcome: tuple[Summary, list[str]] | str | None = None
+        if self._by_model and window:
+            outcome = yield from ask_for_summary(
+                window,
+                memory,
+                state["gaps"] if self._settings.preset == "remember" else [],
+                self._settings.summarize,
+                language=self._settings.language,
+                may_retry=not state["spare_used"],
+            )
+        if isinstance(outcome, tuple):
+            summary, degraded = outcome
+        else:
+            if outcome is not None:
+                degraded = [f"summarizer: {outcome}; the extractive composer wrote"]
+            summary = self._composed(window, memory, state["gaps"])
+        if summary["writer"] == "extractive" and self._settings.language and window:
+            degraded.append(
+                "summarizer: the extractive composer quotes and cannot translate; "
+                f"the language {self._settings.language!r} was not used"
+            )
+        return {
+            "summary": summary,
+            "gaps": settle(state["gaps"], summary),
+            "degraded": [*state["degraded"], *degraded],
+        }
+
+    def _composed(
+        self, window: Sequence[Turn], memory: Sequence[Turn], gaps: Sequence[Gap]
+    ) -> Summary:
+        by_id = {turn.id: turn for turn in memory}
+        return compose(window, report_worth(window), gaps, by_id, self._settings.summarize)
+
+
+def _as_turn(memory: MemoryTurn) -> Turn:
+    return Turn(memory["speaker"], memory["text"], time=memory["time"], id=memory["turn_id"])

@@ -6,6 +6,7 @@ came instead, and returns its result. `run` and `arun` are the two drivers.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -89,11 +90,11 @@ def run(steps: Steps[Result], model: ChatModel | None) -> tuple[Result, Spent]:
 
 
 async def arun(steps: Steps[Result], model: ChatModel | None) -> tuple[Result, Spent]:
-    """The async twin of `run`."""
+    """The async twin of `run`; what the steps do between calls runs in a thread."""
     driver = _Driver(steps)
-    ask = driver.advance(None)
+    ask = await asyncio.to_thread(driver.advance, None)
     while ask is not None:
-        ask = driver.advance(await _acalled(model, ask))
+        ask = await asyncio.to_thread(driver.advance, await _acalled(model, ask))
     return driver.finish()
 
 

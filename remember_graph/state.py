@@ -6,7 +6,7 @@ checkpointer. No field has a reducer: each run of a stream overwrites all of the
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal, TypedDict
 
 GapKind = Literal["referential", "attribute", "relational"]
 GapStatus = Literal["resolved", "unresolved", "not_in_history"]
@@ -104,10 +104,10 @@ class CatchUp(TypedDict):
 
 
 class Ranking(TypedDict):
-    """Turns in order of falling score, for one gap or for the whole window."""
+    """Turns in order of falling score."""
 
-    gap_ids: list[str]
-    """The gaps it serves; one, or all of the window's in a pooled ranking."""
+    gap_id: str | None
+    """The gap it serves; None for the whole window's."""
     turn_ids: list[str]
     scores: list[float]
 
@@ -115,29 +115,40 @@ class Ranking(TypedDict):
 class Candidates(TypedDict):
     """What retrieval found for one query, best first."""
 
-    gap_ids: list[str]
+    gap_id: str | None
+    """The gap that asks; None where the window itself is the query."""
     turn_ids: list[list[str]]
     """Per candidate its turns: a chunk's, or a single one."""
     scores: list[float]
 
 
-class GraphInput(TypedDict):
+class GraphInput(TypedDict, total=False):
     """What a run is asked: which stream, and optionally which window of it."""
 
     stream: str
-    tenant: NotRequired[str]
+    """Default: the thread id of the run, else `default`."""
+    tenant: str
     """Default: `default`."""
-    window_first: NotRequired[str | None]
+    turns: list[TurnDict]
+    """Added to the stream first; those that are there already change nothing."""
+    window_first: str | None
     """Id of the window's first turn; default: cut by size."""
-    window_last: NotRequired[str | None]
+    window_last: str | None
     """Id of the window's last turn; default: the stream's last. Later turns are not seen."""
 
 
 class GraphState(CatchUp):
-    """Everything the nodes share."""
+    """Everything the nodes share. The first three are the input's, emptied once they are read."""
 
+    turns: list[TurnDict]
     window_first: str | None
     window_last: str | None
     window_turns: list[TurnDict]
+    history_turns: int
+    """How many turns of the stream come before the window."""
+    detector: Literal["model", "local"]
+    """Who wrote the gaps' queries; decides how `remember` searches."""
+    spare_used: bool
+    """Whether the run's spare model call is gone."""
     candidates: list[Candidates]
     rankings: list[Ranking]

@@ -5,18 +5,23 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from remember_graph.tokens import TokenCounter
 from remember_graph.types import Turn
 
 CUT_MARK = " […]"
 
 
-def window_start(tokens: Sequence[int], size: int, *, end: int | None = None) -> int:
+def window_start(
+    tokens: Sequence[int] | NDArray[np.int64], size: int, *, end: int | None = None
+) -> int:
     """Where the window that ends before `end` starts: whole turns, at least one.
 
     Args:
         tokens: Tokens of each turn of the stream.
-        size: Most tokens of the window.
+        size: Most tokens of the window; a last turn that is longer is the window alone.
         end: Position after its last turn; default the end of the stream.
 
     Example:
@@ -25,15 +30,11 @@ def window_start(tokens: Sequence[int], size: int, *, end: int | None = None) ->
         >>> window_start([5, 50], 11)
         1
     """
-    start = len(tokens) if end is None else end
-    used = 0
-    while start > 0:
-        used += tokens[start - 1]
-        if used > size and start < (len(tokens) if end is None else end):
-            break
+    start = end = len(tokens) if end is None else end
+    left = size
+    while start > 0 and (tokens[start - 1] <= left or start == end):
+        left -= int(tokens[start - 1])
         start -= 1
-        if used > size:
-            break
     return start
 
 

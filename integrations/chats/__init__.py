@@ -86,8 +86,7 @@ def read_chat(
     if not chat.lines.messages:
         raise ChatFormatError(
             f"{label(Path(path))} holds no message in the format {known} "
-            f"(expected: {_READERS[known].looks_like}), "
-            f"but {chat.lines.records} other records."
+            f"(expected: {_READERS[known].looks_like}); other records: {chat.lines.records}."
         )
     return chat
 

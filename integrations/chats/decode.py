@@ -85,6 +85,12 @@ def one_line(text: str) -> str:
     return _NOT_PRINTABLE.sub("?", " ".join(text.split()))
 
 
+def replaced_notes(count: int) -> list[str]:
+    """One sentence if bytes were replaced, for all files of an export together."""
+    times = "time" if count == 1 else "times"
+    return [f"Undecodable bytes were replaced by U+FFFD: {count} {times}."] if count else []
+
+
 class TextLines:
     """The lines of a binary stream as text, without their line ends.
 
@@ -108,6 +114,10 @@ class TextLines:
     def read(self) -> str:
         """All that is left, as one text."""
         return self._repaired(self._text.read())
+
+    def notes(self) -> list[str]:
+        """One sentence if bytes were replaced."""
+        return replaced_notes(self.replaced)
 
     def _repaired(self, text: str) -> str:
         if not self._counts_bytes:

@@ -21,8 +21,7 @@ def read_gapbench(files: ExportFiles, channel: str | None = None) -> Draft:
     with files.open(name) as stream:
         lines = TextLines(stream, files.head(name))
         items = _items(lines.read(), files)
-    if lines.replaced:
-        notes.append(f"Undecodable bytes were replaced in {lines.replaced} places.")
+    notes.extend(lines.notes())
     turns: list[Turn] = []
     unread, odd_times = Unread("turn"), Unread("time")
     for number, item in enumerate(items, start=1):

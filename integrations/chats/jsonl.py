@@ -33,8 +33,7 @@ def read_jsonl(files: ExportFiles, channel: str | None = None) -> Draft:
     with files.open(name) as stream:
         lines = TextLines(stream, files.head(name))
         turns, count, unread, odd_times = _read_records(_records(lines, files))
-    if lines.replaced:
-        notes.append(f"Undecodable bytes were replaced in {lines.replaced} places.")
+    notes.extend(lines.notes())
     if odd_times.count:
         notes.append(
             f"Times in an unknown form, left empty: {odd_times.count} "

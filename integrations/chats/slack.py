@@ -16,7 +16,7 @@ from typing import Any
 
 from remember_graph.errors import ChatFormatError
 from remember_graph.integrations.chats.chat import Draft, Unread
-from remember_graph.integrations.chats.decode import clean_text
+from remember_graph.integrations.chats.decode import clean_text, replaced_notes
 from remember_graph.integrations.chats.export_files import ExportFiles
 from remember_graph.integrations.chats.slack_export import (
     SlackChannel,
@@ -111,8 +111,7 @@ def _draft(
                 unread.add(f"{name} no. {number} (no ts)")
             else:
                 dated.append((Decimal(ts), record))
-    if replaced:
-        notes.append(f"Undecodable bytes were replaced in {replaced} places.")
+    notes.extend(replaced_notes(replaced))
     dated.sort(key=lambda item: item[0])
     records, repeated = _without_broadcasts([record for _, record in dated])
     turns = [_turn(record, names) for record in records]

@@ -57,8 +57,7 @@ def read_whatsapp(files: ExportFiles, channel: str | None = None) -> Draft:
         lines = TextLines(stream, files.head(name))
         records, unread = _split_records(lines)
     notes = list(files.notes)
-    if lines.replaced:
-        notes.append(f"Undecodable bytes were replaced in {lines.replaced} places.")
+    notes.extend(lines.notes())
     turns = _read_records(records, unread, notes)
     return Draft(turns, _chat_name(files, name), len(turns) + unread.count, unread, notes=notes)
 

@@ -7,6 +7,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from remember_graph.errors import ModelError
 from remember_graph.history.store import InMemoryStore, Namespace, Record, TurnStore
 from remember_graph.history.stream_index import StreamIndex
@@ -21,6 +24,7 @@ _STREAMS_IN_MEMORY = 64
 # Embedding models read a few hundred tokens; a pasted log of a megabyte must not fill the memory.
 _EMBEDDED_CHARS = 2_000
 _EMBEDDING_BATCH = 1_024
+_QUERIES_REMEMBERED = 512  # retrieval and refinement of one window ask for the same vectors
 
 
 class History:
@@ -43,6 +47,7 @@ class History:
         self.encoder = encoder
         self.settings = settings or Settings()
         self._lock = threading.RLock()
+        self._query_vectors: dict[str, NDArray[np.float32]] = {}
         self._indexes: OrderedDict[Namespace, StreamIndex] = OrderedDict()
 
     def add(
@@ -91,6 +96,22 @@ class History:
         """Vectors of texts that may be of any length."""
         assert self.encoder is not None
         return self.encoder.encode_documents([line[:_EMBEDDED_CHARS] for line in lines])
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of queries that may be of any length; those of the last ones are remembered."""
+        assert self.encoder is not None
+        texts = [text[:_EMBEDDED_CHARS] for text in texts]
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._query_vectors]
+        if fresh:
+            vectors = self.encoder.encode_queries(fresh)
+            if len(self._query_vectors) + len(fresh) > _QUERIES_REMEMBERED:
+                self._query_vectors = {
+                    text: self._query_vectors[text]
+                    for text in texts
+                    if text in self._query_vectors
+                }
+            self._query_vectors |= dict(zip(fresh, vectors, strict=True))
+        return np.stack([self._query_vectors[text] for text in texts])
 
     def index(self, namespace: Namespace) -> StreamIndex:
         """The stream's index, brought up to date with what any process has added."""

@@ -147,14 +147,12 @@ class Postings:
                 result[query, hits.document[block]] += weight * rarity[number] * value[block]
         return result
 
-    def document_frequencies(self, terms: Sequence[str], *, turns: int | None = None) -> Ints:
-        """How many of the first `turns` turns hold each term (by its stem)."""
+    def stem_frequencies(self, stems: Sequence[str], *, turns: int | None = None) -> Ints:
+        """How many of the first `turns` turns hold each of these (distinct) stems."""
         self._refresh_vocabulary()
-        keys = [stem(term, self._vocabulary_language) for term in terms]
-        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        numbers = {key: number for number, key in enumerate(stems)}
         hits = self._find(numbers, len(self) if turns is None else turns, None)
-        frequencies = np.bincount(hits.term, minlength=len(numbers))
-        return frequencies[[numbers[key] for key in keys]].astype(np.int64)
+        return np.bincount(hits.term, minlength=len(numbers)).astype(np.int64)
 
     def _number_terms(
         self, queries: Sequence[Sequence[str]]

@@ -1,8 +1,10 @@
 """WhatsApp's text export."""
 
 import zipfile
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,8 +20,8 @@ LRM, RLM, ZWSP = "\u200e", "\u200f", "\u200b"
 
 
 @pytest.fixture
-def read(tmp_path):
-    def read_text(text: str, **options: str) -> Chat:
+def read(tmp_path: Path) -> Callable[..., Chat]:
+    def read_text(text: str, **options: Any) -> Chat:
         path = tmp_path / "chat.txt"
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
         return read_chat(path, format="whatsapp", **options)
@@ -61,7 +63,7 @@ HEADS = [
 
 
 @pytest.mark.parametrize(("line", "hour", "minute", "second"), HEADS)
-def test_a_head_is_read_in_every_language(line, hour, minute, second):
+def test_a_head_is_read_in_every_language(line: str, hour: int, minute: int, second: int) -> None:
     found = read_head(line)
 
     assert found is not None
@@ -84,11 +86,11 @@ def test_a_head_is_read_in_every_language(line, hour, minute, second):
         "",
     ],
 )
-def test_a_line_that_only_begins_with_a_date_has_no_head(line):
+def test_a_line_that_only_begins_with_a_date_has_no_head(line: str) -> None:
     assert read_head(line) is None
 
 
-def test_a_message_has_speaker_text_and_a_local_time(read):
+def test_a_message_has_speaker_text_and_a_local_time(read: Callable[..., Chat]) -> None:
     chat = read("25/12/23, 10:15 - Ana Ruiz: Did you book it?\n")
 
     (turn,) = chat.turns
@@ -100,23 +102,25 @@ def test_a_message_has_speaker_text_and_a_local_time(read):
     assert turn.kind == "message"
 
 
-def test_a_zone_makes_times_aware(read):
+def test_a_zone_makes_times_aware(read: Callable[..., Chat]) -> None:
     chat = read("25/07/23, 10:15 - Ana: hi", tz="Europe/Berlin")
 
     assert chat.turns[0].time == "2023-07-25T10:15:00+02:00"
 
 
-def test_without_a_zone_a_note_says_so(read):
+def test_without_a_zone_a_note_says_so(read: Callable[..., Chat]) -> None:
     assert "Times have no zone; pass --tz to say which." in read("25/07/23, 10:15 - A: x").notes
 
 
-def test_the_zone_does_not_change_ids(read):
+def test_the_zone_does_not_change_ids(read: Callable[..., Chat]) -> None:
     line = "25/07/23, 10:15 - Ana: hi"
 
     assert read(line).turns[0].id == read(line, tz="+02:00").turns[0].id
 
 
-def test_the_hour_that_comes_twice_is_the_second_one_when_the_clock_went_back(read):
+def test_the_hour_that_comes_twice_is_the_second_one_when_the_clock_went_back(
+    read: Callable[..., Chat],
+) -> None:
     text = "29/10/23, 02:50 - Ana: before\n29/10/23, 02:10 - Ana: after\n"
 
     times = [turn.time for turn in read(text, tz="Europe/Berlin").turns]
@@ -124,14 +128,14 @@ def test_the_hour_that_comes_twice_is_the_second_one_when_the_clock_went_back(re
     assert times == ["2023-10-29T02:50:00+02:00", "2023-10-29T02:10:00+01:00"]
 
 
-def test_a_day_above_12_decides_the_whole_file(read):
+def test_a_day_above_12_decides_the_whole_file(read: Callable[..., Chat]) -> None:
     chat = read("1/2/24, 10:15 - Ana: one\n1/13/24, 10:15 - Ana: two\n")
 
     assert [turn.time for turn in chat.turns] == ["2024-01-02T10:15:00", "2024-01-13T10:15:00"]
     assert chat.notes[0] == "Dates are read month first: line 2 has 1/13/24."
 
 
-def test_the_course_of_time_decides_where_no_day_is_above_12(read):
+def test_the_course_of_time_decides_where_no_day_is_above_12(read: Callable[..., Chat]) -> None:
     chat = read("3/9/24, 10:15 - A: x\n4/2/24, 10:15 - A: y\n")
 
     assert [turn.time for turn in chat.turns] == ["2024-03-09T10:15:00", "2024-04-02T10:15:00"]
@@ -140,14 +144,16 @@ def test_the_course_of_time_decides_where_no_day_is_above_12(read):
     )
 
 
-def test_dates_that_lie_close_together_are_the_better_guess(read):
+def test_dates_that_lie_close_together_are_the_better_guess(read: Callable[..., Chat]) -> None:
     chat = read("1/2/24, 10:15 - A: x\n1/3/24, 10:15 - A: y\n1/4/24, 10:15 - A: z\n")
 
     assert chat.turns[2].time == "2024-01-04T10:15:00"
     assert "guessed to be month first" in chat.notes[0]
 
 
-def test_a_single_ambiguous_date_is_guessed_by_custom_and_called_a_guess(read):
+def test_a_single_ambiguous_date_is_guessed_by_custom_and_called_a_guess(
+    read: Callable[..., Chat],
+) -> None:
     european = read("3/4/24, 21:15 - A: x")
     american = read("3/4/24, 9:15 PM - A: x")
 
@@ -156,23 +162,27 @@ def test_a_single_ambiguous_date_is_guessed_by_custom_and_called_a_guess(read):
     assert european.notes[0] == ("Dates are guessed to be day first: no date in the file tells.")
 
 
-def test_a_date_that_reads_the_same_both_ways_needs_no_note(read):
+def test_a_date_that_reads_the_same_both_ways_needs_no_note(read: Callable[..., Chat]) -> None:
     assert read("3/3/24, 21:15 - A: x", tz="UTC").notes == ()
 
 
-def test_a_short_year_can_come_first(read):
+def test_a_short_year_can_come_first(read: Callable[..., Chat]) -> None:
     chat = read("24/3/28, 10:15 - A: x\n24/4/2, 10:15 - A: y\n")
 
     assert [turn.time for turn in chat.turns] == ["2024-03-28T10:15:00", "2024-04-02T10:15:00"]
 
 
-def test_the_lines_of_a_message_stay_together_with_their_blank_lines(read):
+def test_the_lines_of_a_message_stay_together_with_their_blank_lines(
+    read: Callable[..., Chat],
+) -> None:
     chat = read("13/03/24, 10:15 - Ana: The list:\n\n- milk\n12/03/2024 too late\r\nx: y\n")
 
     assert [turn.text for turn in chat.turns] == ["The list:\n\n- milk\n12/03/2024 too late\nx: y"]
 
 
-def test_a_pasted_message_from_long_ago_is_text_of_the_message_above(read):
+def test_a_pasted_message_from_long_ago_is_text_of_the_message_above(
+    read: Callable[..., Chat],
+) -> None:
     chat = read(
         "13/03/24, 10:15 - Ana: you wrote:\n"
         "01/02/24, 08:00 - Bob: I will pay\n"
@@ -186,7 +196,7 @@ def test_a_pasted_message_from_long_ago_is_text_of_the_message_above(read):
     assert any("kept as text of the message above: 2." in note for note in chat.notes)
 
 
-def test_a_plan_for_a_later_day_is_text_of_the_message_above(read):
+def test_a_plan_for_a_later_day_is_text_of_the_message_above(read: Callable[..., Chat]) -> None:
     chat = read(
         "13/03/24, 10:15 - Ana: dates:\n"
         "25/12/24, 18:00 - dinner\n"
@@ -201,20 +211,20 @@ def test_a_plan_for_a_later_day_is_text_of_the_message_above(read):
     ]
 
 
-def test_a_message_that_arrives_some_hours_late_is_a_message(read):
+def test_a_message_that_arrives_some_hours_late_is_a_message(read: Callable[..., Chat]) -> None:
     chat = read("13/03/24, 20:15 - Ana: a\n13/03/24, 09:00 - Bob: b\n13/03/24, 20:17 - Ana: c\n")
 
     assert [turn.speaker for turn in chat.turns] == ["Ana", "Bob", "Ana"]
 
 
-def test_an_older_chat_appended_to_the_file_is_not_swallowed(read):
+def test_an_older_chat_appended_to_the_file_is_not_swallowed(read: Callable[..., Chat]) -> None:
     old = "".join(f"{day:02}/01/23, 10:15 - Bob: {day}\n" for day in range(1, 29))
     new = "".join(f"{day:02}/01/24, 10:15 - Ana: {day}\n" for day in range(1, 30))
 
     assert read(new + old).lines.messages == 57
 
 
-def test_lines_in_the_other_layout_are_text(read):
+def test_lines_in_the_other_layout_are_text(read: Callable[..., Chat]) -> None:
     chat = read(
         "[13/03/24, 10:15:00] Ana: look\n"
         "13/03/24, 10:14 - Bob: from my other phone\n"
@@ -237,7 +247,9 @@ def test_lines_in_the_other_layout_are_text(read):
         ("Ana: family \U0001f468\u200d\U0001f469", "Ana", "family \U0001f468\u200d\U0001f469"),
     ],
 )
-def test_name_and_text_are_told_apart(read, line, speaker, text):
+def test_name_and_text_are_told_apart(
+    read: Callable[..., Chat], line: str, speaker: str, text: str
+) -> None:
     turn = read(f"13/03/24, 10:15 - {line}\n13/03/24, 10:16 - Bob: end").turns[0]
 
     assert (turn.speaker, turn.text, turn.kind) == (speaker, text, "message")
@@ -252,13 +264,15 @@ def test_name_and_text_are_told_apart(read, line, speaker, text):
         "Ana changed the subject from “Trip: May” to “Trip: June”",
     ],
 )
-def test_lines_of_the_program_are_system_lines_without_a_speaker(read, line):
+def test_lines_of_the_program_are_system_lines_without_a_speaker(
+    read: Callable[..., Chat], line: str
+) -> None:
     turn = read(f"13/03/24, 10:15 - {line}\n13/03/24, 10:16 - Bob: end").turns[0]
 
     assert (turn.speaker, turn.text, turn.kind) == ("", line, "system")
 
 
-def test_a_notice_that_ios_puts_under_a_name_is_a_system_line(read):
+def test_a_notice_that_ios_puts_under_a_name_is_a_system_line(read: Callable[..., Chat]) -> None:
     chat = read(
         f"[13/03/24, 10:15:00] Trip: {LRM}Messages and calls are end-to-end encrypted.\n"
         "[13/03/24, 10:16:00] Ana: it says end-to-end encrypted\n"
@@ -292,7 +306,9 @@ def test_a_notice_that_ios_puts_under_a_name_is_a_system_line(read):
         ("see <a: b.txt> for it", "see <a: b.txt> for it"),
     ],
 )
-def test_placeholders_of_files_become_attachments(read, text, shown):
+def test_placeholders_of_files_become_attachments(
+    read: Callable[..., Chat], text: str, shown: str
+) -> None:
     turn = read(f"13/03/24, 10:15 - Ana: {text}\n").turns[0]
 
     assert (turn.text, turn.kind) == (shown, "message")
@@ -309,53 +325,55 @@ def test_placeholders_of_files_become_attachments(read, text, shown):
         f"{LRM}Ce message a été supprimé",
     ],
 )
-def test_the_marker_of_a_deleted_message_is_kept_as_a_system_line(read, marker):
+def test_the_marker_of_a_deleted_message_is_kept_as_a_system_line(
+    read: Callable[..., Chat], marker: str
+) -> None:
     text = f"13/03/24, 10:15 - Ana: {marker}\n13/03/24, 10:16 - Bob: x"
     turn = read(text).turns[0]
 
     assert (turn.speaker, turn.text, turn.kind) == ("Ana", marker.strip(LRM), "system")
 
 
-def test_the_mark_of_an_edited_message_becomes_a_flag(read):
+def test_the_mark_of_an_edited_message_becomes_a_flag(read: Callable[..., Chat]) -> None:
     turn = read(f"13/03/24, 10:15 - Ana: at five {LRM}<This message was edited>\n").turns[0]
 
     assert (turn.text, turn.edited) == ("at five", True)
 
 
-def test_what_lies_before_the_first_message_is_skipped_and_named(read):
+def test_what_lies_before_the_first_message_is_skipped_and_named(read: Callable[..., Chat]) -> None:
     chat = read("exported by me\n\n13/03/24, 10:15 - Ana: hi\n13/03/24, 10:15 - Ana left\n")
 
     assert chat.lines == LineCount(records=3, messages=1, system=1, skipped=1)
     assert "1 line could not be read: 1." in chat.notes
 
 
-def test_an_export_at_whatsapps_limit_may_begin_in_the_middle(read):
+def test_an_export_at_whatsapps_limit_may_begin_in_the_middle(read: Callable[..., Chat]) -> None:
     chat = read("13/03/24, 10:15 - Ana: hi\n" * 10_000)
 
     assert any("older ones may be missing" in note for note in chat.notes)
 
 
-def test_undecodable_bytes_are_replaced_and_told(tmp_path):
+def test_undecodable_bytes_are_replaced_and_told(tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
     path.write_bytes("13/03/24, 10:15 - Ana: schön".encode("latin-1"))
 
     chat = read_chat(path)
 
     assert chat.turns[0].text == "sch\ufffdn"
-    assert "Undecodable bytes were replaced in 1 places." in chat.notes
+    assert "Undecodable bytes were replaced by U+FFFD: 1 time." in chat.notes
 
 
-def test_a_text_without_a_message_is_an_error(read):
+def test_a_text_without_a_message_is_an_error(read: Callable[..., Chat]) -> None:
     with pytest.raises(ChatFormatError, match="holds no message in the format whatsapp"):
         read("just some words\n")
 
 
-def test_only_program_lines_are_no_chat(read):
-    with pytest.raises(ChatFormatError, match="but 1 other records"):
+def test_only_program_lines_are_no_chat(read: Callable[..., Chat]) -> None:
+    with pytest.raises(ChatFormatError, match="other records: 1"):
         read("13/03/24, 10:15 - Ana left\n")
 
 
-def test_a_zip_with_media_is_read_and_named_after_the_zip(tmp_path):
+def test_a_zip_with_media_is_read_and_named_after_the_zip(tmp_path: Path) -> None:
     path = tmp_path / "WhatsApp Chat - Ana.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("_chat.txt", "[13/03/24, 10:15:00] Ana: hi\n")
@@ -367,7 +385,7 @@ def test_a_zip_with_media_is_read_and_named_after_the_zip(tmp_path):
     assert (chat.format, chat.name, chat.lines.messages) == ("whatsapp", "WhatsApp Chat - Ana", 1)
 
 
-def test_an_unpacked_folder_is_read(tmp_path):
+def test_an_unpacked_folder_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "WhatsApp Chat - Ana"
     folder.mkdir()
     (folder / "_chat.txt").write_text("[13/03/24, 10:15:00] Ana: hi\n")
@@ -388,7 +406,11 @@ _messages = st.lists(
 
 
 @given(old=_messages, new=_messages)
-def test_a_longer_export_gives_the_old_messages_their_old_ids(tmp_path_factory, old, new):
+def test_a_longer_export_gives_the_old_messages_their_old_ids(
+    tmp_path_factory: pytest.TempPathFactory,
+    old: list[tuple[int, str, str]],
+    new: list[tuple[int, str, str]],
+) -> None:
     folder = tmp_path_factory.mktemp("prefix")
     lines, now = [], datetime(2024, 1, 13)
     for minutes, speaker, text in old + new:

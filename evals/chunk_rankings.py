@@ -1,0 +1,97 @@
+"""A history as chunks of whole turns, ranked for a window by words and by vectors.
+
+What a product would have stored before the window came (terms of turns, vectors of chunks) is
+kept here by its text, so that chunks which the windows of a stream share are not made twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remember_graph.evals.methods import MemoryCase
+from remember_graph.history.chunks import ChunkBounds
+from remember_graph.languages import content_terms, detect_language
+from remember_graph.nodes.fusion import best_first
+from remember_graph.protocols import TextEncoder, Vectors
+from remember_graph.settings import RetrieveSettings
+from remember_graph.terms import extract_terms
+from remember_graph.types import Turn
+
+
+def chunk_history(tokens: Sequence[int], settings: RetrieveSettings) -> list[range]:
+    """Positions of the turns of each chunk, in the order of the conversation."""
+    bounds = ChunkBounds(settings.chunk_tokens, settings.chunk_overlap)
+    for count in tokens:
+        bounds.add(count)
+    runs = bounds.runs(len(tokens))
+    return [range(start, end) for start, end in zip(runs.starts, runs.ends, strict=True)]
+
+
+def join_lines(turns: Sequence[Turn]) -> str:
+    """Turns as one text, a line each."""
+    return "\n".join(turn.line for turn in turns)
+
+
+class TermRanking:
+    """Chunks by Okapi BM25 (`rank_bm25`), the window's terms as the query."""
+
+    def __init__(self) -> None:
+        self._terms: dict[str, list[str]] = {}
+        self._language: str | None = None
+        self._documents: list[list[str]] = []
+
+    def prepare(self, case: MemoryCase, chunks: Sequence[range]) -> None:
+        """Take the terms of the chunks; the language is that of all that is seen."""
+        lines = [turn.line for turn in (*case.history, *case.window)]
+        self._language = detect_language(chain.from_iterable(map(self._terms_of, lines)))
+        content = [content_terms(self._terms_of(line), self._language) for line in lines]
+        self._documents = [[term for at in chunk for term in content[at]] for chunk in chunks]
+
+    def rank(self, window: Sequence[Turn]) -> list[int]:
+        """Every chunk, best first; statistics included, for `rank_bm25` cannot add documents."""
+        if not any(self._documents):
+            return list(range(len(self._documents)))
+        from rank_bm25 import BM25Okapi
+
+        terms = chain.from_iterable(extract_terms(turn.line) for turn in window)
+        query = content_terms(terms, self._language)
+        scores = cast("Any", BM25Okapi)(self._documents).get_scores(query)
+        return _all_best_first(np.asarray(scores, np.float64))
+
+    def _terms_of(self, line: str) -> list[str]:
+        if line not in self._terms:
+            self._terms[line] = extract_terms(line)
+        return self._terms[line]
+
+
+class VectorRanking:
+    """Chunks by the cosine of their vector with that of the whole window."""
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        self._encoder = encoder
+        self._vectors: dict[str, Vectors] = {}
+        self._documents: list[Vectors] = []
+
+    def prepare(self, case: MemoryCase, chunks: Sequence[range]) -> None:
+        """Embed the chunks that are new."""
+        texts = [join_lines(case.history[chunk.start : chunk.stop]) for chunk in chunks]
+        new = list(dict.fromkeys(text for text in texts if text not in self._vectors))
+        if new:
+            self._vectors.update(zip(new, self._encoder.encode_documents(new), strict=True))
+        self._documents = [self._vectors[text] for text in texts]
+
+    def rank(self, window: Sequence[Turn]) -> list[int]:
+        """Every chunk, best first."""
+        if not self._documents:
+            return []
+        query = self._encoder.encode_queries([join_lines(window)])[0]
+        return _all_best_first((np.stack(self._documents) @ query).astype(np.float64))
+
+
+def _all_best_first(scores: NDArray[np.float64]) -> list[int]:
+    return [int(at) for at in best_first(scores, len(scores))]

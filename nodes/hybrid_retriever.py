@@ -1,0 +1,165 @@
+"""Which parts of the history may hold what is missing?
+
+Reads `gaps` and the window; writes `candidates`. All gaps are one batch: their queries are
+embedded together and scored in one matrix product. `paper`: per gap the top chunks of BM25 and of
+cosine, fused by reciprocal rank (ReMEMBER, arXiv 2608.09043). `remember`: every turn of the
+history is scored, by itself and by the chunks that hold it, with no cut before. Without history
+there is nothing to find; without vectors BM25 searches alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from remember_graph.errors import ModelError
+from remember_graph.history.chunk_index import ChunkIndex
+from remember_graph.history.history import History
+from remember_graph.history.stream_index import StreamIndex
+from remember_graph.model_steps import Steps
+from remember_graph.nodes.fusion import best_first, reciprocal_rank_fusion
+from remember_graph.nodes.signals import measure
+from remember_graph.protocols import Vectors
+from remember_graph.settings import Settings
+from remember_graph.state import Candidates, Gap, GraphState
+from remember_graph.terms import extract_terms
+from remember_graph.view import WindowView, view_of
+
+_Found = tuple[list[Candidates], list[str]]
+
+
+class Retriever(Protocol):
+    """Finds candidates for gaps."""
+
+    def find(self, view: WindowView, gaps: Sequence[Gap], *, by_model: bool) -> _Found:
+        """Candidates per gap, and what did not go as it should."""
+
+
+def embed_queries(history: History, texts: Sequence[str]) -> tuple[Vectors | None, list[str]]:
+    """Vectors of the queries in one batch; None, with the reason, where there are none."""
+    if history.encoder is None or not texts:
+        return None, []
+    try:
+        return history.encode_queries(texts), []
+    except ModelError as error:
+        return None, [f"retrieval: {error}; searched by words alone"]
+
+
+class PaperRetriever:
+    """The published candidate search.
+
+    Args:
+        history: The streams.
+        settings: Chunk size, lengths of the lists, constants.
+    """
+
+    def __init__(self, history: History, settings: Settings) -> None:
+        self._history, self._settings = history, settings.retrieve
+        self._chunks: WeakKeyDictionary[StreamIndex, ChunkIndex] = WeakKeyDictionary()
+
+    def find(self, view: WindowView, gaps: Sequence[Gap], *, by_model: bool) -> _Found:
+        """See `Retriever`: per gap the `top_k` chunks."""
+        texts = [gap["query"] for gap in gaps]
+        vectors, degraded = embed_queries(self._history, texts)
+        settings = self._settings
+        chunks = self._chunks.setdefault(
+            view.index, ChunkIndex(settings.chunk_tokens, settings.chunk_overlap)
+        )
+        found = chunks.scores(
+            view.index,
+            [extract_terms(query_with_anchors(gap)) for gap in gaps],
+            vectors,
+            self._history.encode_documents,
+            turns=view.history,
+            k1=settings.bm25_k1,
+            b=settings.bm25_b,
+        )
+        candidates: list[Candidates] = []
+        for row, gap in enumerate(gaps):
+            lists = [best_first(found.bm25[row], settings.top_k_each).tolist()]
+            if found.cosine is not None:
+                lists.append(best_first(found.cosine[row], settings.top_k_each).tolist())
+            fused = reciprocal_rank_fusion(lists, k=settings.rrf_k)[: settings.top_k]
+            spans = [found.chunks[number] for number, _ in fused]
+            candidates.append(
+                {
+                    "gap_id": gap["id"],
+                    "turn_ids": [
+                        [turn.id for turn in view.index.turns[span.first : span.last + 1]]
+                        for span in spans
+                    ],
+                    "scores": [score for _, score in fused],
+                }
+            )
+        return candidates, degraded
+
+
+class RememberRetriever:
+    """Every turn of the history, scored.
+
+    Args:
+        history: The streams.
+        settings: Constants of the scores, length of the rankings.
+    """
+
+    def __init__(self, history: History, settings: Settings) -> None:
+        self._history, self._settings = history, settings
+
+    def find(self, view: WindowView, gaps: Sequence[Gap], *, by_model: bool) -> _Found:
+        """See `Retriever`: per gap the turns by fused score."""
+        vectors, degraded = embed_queries(self._history, [gap["query"] for gap in gaps])
+        signals = measure(
+            view.index,
+            [extract_terms(query_with_anchors(gap)) for gap in gaps],
+            vectors,
+            self._settings.retrieve,
+            turns=view.history,
+        )
+        fused = signals.fused
+        candidates = [
+            _single_turns(view, gap["id"], fused[row], self._settings.allocate.longest_ranking)
+            for row, gap in enumerate(gaps)
+        ]
+        return candidates, degraded
+
+
+def query_with_anchors(gap: Gap) -> str:
+    """What BM25 is asked: the query and the words an earlier turn would hold."""
+    return " ".join((gap["query"], *gap["anchors"]))
+
+
+def _single_turns(
+    view: WindowView, gap_id: str | None, scores: np.ndarray, limit: int
+) -> Candidates:
+    best = best_first(scores, limit)
+    return {
+        "gap_id": gap_id,
+        "turn_ids": [[view.index.turns[at].id] for at in best],
+        "scores": [float(scores[at]) for at in best],
+    }
+
+
+class Retrieve:
+    """The stage `retrieve`.
+
+    Args:
+        history: The streams.
+        retriever: Finds the candidates.
+    """
+
+    def __init__(self, history: History, retriever: Retriever) -> None:
+        self._history, self._retriever = history, retriever
+
+    def __call__(self, state: GraphState, thread_id: str) -> Steps[dict[str, Any]]:
+        """The candidates of all gaps."""
+        view = view_of(state, self._history)
+        if not view.history:
+            return {"candidates": []}
+        candidates, degraded = self._retriever.find(
+            view, state["gaps"], by_model=state["detector"] == "model"
+        )
+        return {"candidates": candidates, "degraded": [*state["degraded"], *degraded]}
+        yield  # a stage is a generator, this one asks no model

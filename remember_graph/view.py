@@ -1,0 +1,76 @@
+"""One window of one stream, as the stages see it: the window's turns and the history before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from remember_graph.errors import UnknownTurnError
+from remember_graph.history.history import History
+from remember_graph.history.store import Namespace
+from remember_graph.history.stream_index import StreamIndex
+from remember_graph.state import GraphState
+from remember_graph.tokens import TokenCounter
+from remember_graph.types import Turn
+from remember_graph.window import clip_turn, window_start
+
+
+@dataclass(frozen=True, slots=True)
+class WindowView:
+    """A stream cut in two.
+
+    Attributes:
+        index: The stream; its first `history` turns are the history.
+        history: How many turns come before the window.
+        turns: The window; a turn longer than the window is cut with a mark.
+    """
+
+    index: StreamIndex
+    history: int
+    turns: tuple[Turn, ...]
+
+
+def cut_view(
+    index: StreamIndex,
+    size: int,
+    count_tokens: TokenCounter,
+    *,
+    first: str | None = None,
+    last: str | None = None,
+) -> WindowView:
+    """The view of a window.
+
+    Args:
+        index: The stream.
+        size: About how many tokens, where `first` does not say where the window starts.
+        count_tokens: Counts `speaker: text`.
+        first: Id of the window's first turn.
+        last: Id of the window's last turn; default the stream's last.
+
+    Raises:
+        UnknownTurnError: `first` or `last` is not in the stream, or they are in the wrong order.
+    """
+    end = len(index) if last is None else _position(index, "window_last", last) + 1
+    if first is not None:
+        start = _position(index, "window_first", first)
+        if start >= end:
+            raise UnknownTurnError(f"`window_first` {first!r} comes after the window's last turn")
+        return WindowView(index, start, tuple(index.turns[start:end]))
+    start = window_start(index.tokens, size, end=end)
+    turns = index.turns[start:end]
+    if len(turns) == 1:
+        turns = [clip_turn(turns[0], size, count_tokens)]
+    return WindowView(index, start, tuple(turns))
+
+
+def _position(index: StreamIndex, name: str, turn_id: str) -> int:
+    position = index.position(turn_id)
+    if position is None:
+        raise UnknownTurnError(f"`{name}` names the turn {turn_id!r}, which is not in the stream")
+    return position
+
+
+def view_of(state: GraphState, history: History) -> WindowView:
+    """The view that the first stage cut, found again by a later one."""
+    index = history.index(Namespace(state["tenant"], state["stream"]))
+    turns = tuple(Turn.from_dict(turn) for turn in state["window_turns"])
+    return WindowView(index, state["history_turns"], turns)
