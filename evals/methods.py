@@ -61,9 +61,11 @@ class MemoryMethod(Protocol):
         A case's history is the turns before its window: those after must not be looked at. Without
         distractors a stream is a dialogue and is given once; with them it may differ by window.
         """
+        return None  # a body, so that it is a hook which a method need not have
 
     def prepare(self, case: MemoryCase) -> None:
         """The next window comes; called once, whatever the number of budgets. Not timed."""
+        return None
 
     def build(self, case: MemoryCase) -> list[str]:
         """Ids of the memory's turns: from the history, none twice, within the budget. Timed."""

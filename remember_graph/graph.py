@@ -10,15 +10,12 @@ from langgraph.graph.state import CompiledStateGraph
 from remember_graph.chat_models import load_chat_model
 from remember_graph.encoders import load_encoder
 from remember_graph.history.history import History
-from remember_graph.node import Stage, as_node
-from remember_graph.nodes.allocator import Allocate
+from remember_graph.node import as_node
 from remember_graph.nodes.detection import GapDetector
-from remember_graph.nodes.gap_detector import DetectGaps, ModelDetector
-from remember_graph.nodes.hybrid_retriever import PaperRetriever, RememberRetriever, Retrieve, Retriever
-from remember_graph.nodes.local_detector import LocalDetector
-from remember_graph.nodes.summarizer import Summarize
-from remember_graph.nodes.turn_refiner import PaperRefiner, Refine, Refiner, RememberRefiner
+from remember_graph.nodes.hybrid_retriever import Retriever
+from remember_graph.nodes.turn_refiner import Refiner
 from remember_graph.settings import Settings
+from remember_graph.stages import create_stages
 from remember_graph.state import CatchUp, GraphInput, GraphState
 
 CatchUpGraph = CompiledStateGraph[GraphState, None, GraphInput, CatchUp]
@@ -56,18 +53,14 @@ def build_graph(
     settings = settings or (history.settings if history else Settings())
     history = history or History(encoder=load_encoder(embeddings), settings=settings)
     chat_model = load_chat_model(model)
-    local = LocalDetector(settings.detect)
-    detector = detector or (ModelDetector(settings.detect, local) if chat_model else local)
-    if settings.preset == "paper":
-        retriever = retriever or PaperRetriever(history, settings)
-        refiner = refiner or PaperRefiner(history, settings)
-    stages: dict[str, Stage] = {
-        "detect_gaps": DetectGaps(history, detector, settings),
-        "retrieve": Retrieve(history, retriever or RememberRetriever(history, settings)),
-        "refine": Refine(history, refiner or RememberRefiner()),
-        "allocate": Allocate(history, settings),
-        "summarize": Summarize(settings, by_model=chat_model is not None),
-    }
+    stages = create_stages(
+        history,
+        settings,
+        model=chat_model,
+        detector=detector,
+        retriever=retriever,
+        refiner=refiner,
+    )
     graph = StateGraph(GraphState, input_schema=GraphInput, output_schema=CatchUp)
     names = list(stages)
     for name, stage in stages.items():

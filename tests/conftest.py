@@ -22,7 +22,7 @@ from remember_graph.protocols import Vectors
 
 # The same examples on every run and every machine; no example is too slow on a busy one.
 hypothesis.settings.register_profile(
-    "tests", max_examples=60, deadline=None, derandomize=True, database=None
+    "tests", max_examples=25, deadline=None, derandomize=True, database=None
 )
 hypothesis.settings.load_profile("tests")
 
