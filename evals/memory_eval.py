@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from remember_graph.errors import ConfigError
 from remember_graph.evals.bench_types import Bench, BenchDialogue, BenchWindow
 from remember_graph.evals.methods import Detections, MemoryCase, MemoryMethod
 from remember_graph.evals.metrics.evidence_recall import recalled
@@ -80,9 +81,12 @@ def evaluate_memory(
         on_progress: Called with the number of windows done and of all, over all methods.
 
     Raises:
+        ConfigError: There is no budget, or one below 1.
         BenchFormatError: The bench lacks detections or distractors that are asked for.
         RuntimeError: A memory broke a rule.
     """
+    if not budgets or min(budgets) < 1:
+        raise ConfigError(f"`budgets` must be one or more numbers >= 1, got {list(budgets)}")
     streams = list(bench_streams(bench, history_tokens))
     total = len(methods) * len(bench.windows)
     runs: list[MemoryRun] = []

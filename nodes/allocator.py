@@ -1,10 +1,11 @@
 """Which turns fit the memory?
 
-Reads `rankings` and the window; writes `memory`. Gap-balanced accumulation (ReMEMBER, arXiv
-2608.09043): in round d every gap, in turn, gives its next best turn that is not in memory yet,
-so that no gap takes it all. The `remember` preset first gives a share of the budget to the turns
-just before the window and, once the rankings are used up, what is left as well. A turn that does
-not fit is skipped. With no history there is nothing to do.
+Reads `rankings` and the window; writes `memory` and each gap's `evidence`. `paper`: gap-balanced
+accumulation (ReMEMBER, arXiv 2608.09043): in round d every gap, in turn, gives its next best turn
+that is not in memory yet. `remember`: a share of the budget for the turns just before the window,
+then turns by the gaps they can be expected to resolve per token; without a model the window's one
+ranking instead. What is left goes to recent turns. A turn that does not fit is skipped. Without
+history there is nothing to do.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from remember_graph.settings import Settings
 from remember_graph.state import Gap, GraphState, MemoryReason, MemoryTurn, Ranking
 from remember_graph.view import WindowView, view_of
 
+_SALIENCE_POWER = 2  # measured: a detection of salience s is a real gap about s² of the time
 _EVIDENCE_RANKS = 5  # of a gap's ranking: what stands lower is rarely about the gap
 
 
@@ -56,36 +58,91 @@ def allocate(
         >>> allocate([["a", "b"], ["a", "c"]], {"a": 4, "b": 4, "c": 4}, budget=8)
         [Pick(turn_id='a', ranking=0), Pick(turn_id='c', ranking=1)]
     """
-    picks: list[Pick] = []
-    taken: set[str] = set()
-    left = budget
-
-    def take(turn_id: str, ranking: int | None) -> None:
-        nonlocal left
-        left -= cost[turn_id]
-        taken.add(turn_id)
-        picks.append(Pick(turn_id, ranking))
-
-    share = int(budget * recent_share)
-    for turn_id in recent:  # a contiguous stretch: what follows a gap in it would mislead
-        if budget - left + cost[turn_id] > share:
-            break
-        take(turn_id, None)
+    basket = _Basket(cost, budget)
+    basket.take_recent(recent, int(budget * recent_share))
     cursors = [iter(ranking) for ranking in rankings]
     waiting = list(range(len(cursors)))
     while waiting:
         for ranking in list(waiting):
-            fitting = (t for t in cursors[ranking] if t not in taken and cost[t] <= left)
-            best = next(fitting, None)
+            best = next((id for id in cursors[ranking] if basket.has_room_for(id)), None)
             if best is None:
                 waiting.remove(ranking)
             else:
-                take(best, ranking)
+                basket.take(best, ranking)
     if recent_share:
+        basket.fill_up(recent)
+    return basket.picks
+
+
+def allocate_by_worth(
+    rankings: Sequence[Mapping[str, float]],
+    importance: Sequence[float],
+    cost: Mapping[str, int],
+    *,
+    budget: int,
+    recent: Sequence[str] = (),
+    recent_share: float = 0.0,
+) -> list[Pick]:
+    """The picks by the gaps they can be expected to resolve per token; within the budget.
+
+    Args:
+        rankings: Per gap the probability that a turn is its evidence.
+        importance: Per gap how much it counts.
+        cost: Tokens of every turn named.
+        budget: Most tokens of all picks.
+        recent: Ids of the turns before the window, the latest first.
+        recent_share: Part of the budget that recent turns get before the others.
+
+    Example:
+        >>> cost = {"a": 4, "b": 4, "c": 2}
+        >>> allocate_by_worth([{"a": 0.6, "c": 0.4}, {"b": 1.0}], [1.0, 0.5], cost, budget=6)
+        [Pick(turn_id='c', ranking=0), Pick(turn_id='a', ranking=0)]
+    """
+    worth: dict[str, float] = {}
+    owner: dict[str, tuple[float, int]] = {}
+    for number, (ranking, weight) in enumerate(zip(rankings, importance, strict=True)):
+        for turn_id, probability in ranking.items():
+            share = weight * probability
+            worth[turn_id] = worth.get(turn_id, 0.0) + share
+            owner[turn_id] = max(owner.get(turn_id, (-1.0, 0)), (share, -number))
+    basket = _Basket(cost, budget)
+    basket.take_recent(recent, int(budget * recent_share))
+    for turn_id in sorted(worth, key=lambda id: -worth[id] / max(cost[id], 1)):
+        if basket.has_room_for(turn_id):
+            basket.take(turn_id, -owner[turn_id][1])
+    basket.fill_up(recent)
+    return basket.picks
+
+
+class _Basket:
+    """Picks under a budget."""
+
+    def __init__(self, cost: Mapping[str, int], budget: int) -> None:
+        self.picks: list[Pick] = []
+        self._cost, self._left = cost, budget
+        self._taken: set[str] = set()
+
+    def has_room_for(self, turn_id: str) -> bool:
+        return turn_id not in self._taken and self._cost[turn_id] <= self._left
+
+    def take(self, turn_id: str, ranking: int | None) -> None:
+        self._left -= self._cost[turn_id]
+        self._taken.add(turn_id)
+        self.picks.append(Pick(turn_id, ranking))
+
+    def take_recent(self, recent: Sequence[str], share: int) -> None:
+        """A contiguous stretch: what follows a hole in it would mislead."""
         for turn_id in recent:
-            if turn_id not in taken and cost[turn_id] <= left:
-                take(turn_id, None)
-    return picks
+            share -= self._cost[turn_id]
+            if share < 0:
+                break
+            self.take(turn_id, None)
+
+    def fill_up(self, recent: Sequence[str]) -> None:
+        """What is left goes to recent turns that still fit."""
+        for turn_id in recent:
+            if self.has_room_for(turn_id):
+                self.take(turn_id, None)
 
 
 class Allocate:
@@ -98,24 +155,15 @@ class Allocate:
 
     def __init__(self, history: History, settings: Settings) -> None:
         self._history, self._settings = history, settings
-        self._share = settings.allocate.recent_share if settings.preset == "remember" else 0.0
 
     def __call__(self, state: GraphState, thread_id: str) -> Steps[dict[str, Any]]:
         """The memory, in the order of the conversation, and the evidence of each gap."""
         view = view_of(state, self._history)
-        pooled = [r for r in state["rankings"] if r["gap_id"] is None]
         by_gap = {id: r for r in state["rankings"] if (id := r["gap_id"]) is not None}
-        chosen_by = pooled or list(by_gap.values())
-        recent = self._recent(view) if self._share else []
-        ids = {id for ranking in chosen_by for id in ranking["turn_ids"]} | set(recent)
+        recent = self._recent(view) if self._settings.preset == "remember" else []
+        ids = {id for ranking in state["rankings"] for id in ranking["turn_ids"]} | set(recent)
         cost = {id: int(view.index.tokens[_at(view, id)]) for id in ids}
-        picks = allocate(
-            [ranking["turn_ids"] for ranking in chosen_by],
-            cost,
-            budget=self._settings.budget,
-            recent=recent,
-            recent_share=self._share,
-        )
+        picks = self._picks(state, cost, recent)
         picks.sort(key=lambda pick: _at(view, pick.turn_id))
         gaps = _with_evidence(state["gaps"], by_gap, {pick.turn_id for pick in picks})
         memory = [_memory_turn(view, pick, cost[pick.turn_id], gaps) for pick in picks]
@@ -127,6 +175,32 @@ class Allocate:
             "degraded": [*state["degraded"], *self._shortcomings(view, memory, cost)],
         }
         yield  # a stage is a generator, this one asks no model
+
+    def _picks(
+        self, state: GraphState, cost: Mapping[str, int], recent: Sequence[str]
+    ) -> list[Pick]:
+        budget, shares = self._settings.budget, self._settings.allocate
+        rankings = [ranking["turn_ids"] for ranking in state["rankings"]]
+        pooled = [r["turn_ids"] for r in state["rankings"] if r["gap_id"] is None]
+        if self._settings.preset == "paper":
+            return allocate(rankings, cost, budget=budget)
+        if pooled or not rankings:
+            return allocate(
+                pooled,
+                cost,
+                budget=budget,
+                recent=recent,
+                recent_share=shares.recent_share_pooled,
+            )
+        salience = {gap["id"]: gap["salience"] for gap in state["gaps"]}
+        return allocate_by_worth(
+            [dict(zip(r["turn_ids"], r["scores"], strict=True)) for r in state["rankings"]],
+            [salience[r["gap_id"] or ""] ** _SALIENCE_POWER for r in state["rankings"]],
+            cost,
+            budget=budget,
+            recent=recent,
+            recent_share=shares.recent_share,
+        )
 
     def _recent(self, view: WindowView) -> list[str]:
         """Ids of the turns before the window, the latest first, as far as the budget could reach."""

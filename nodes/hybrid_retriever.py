@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remember_graph.errors import ModelError
 from remember_graph.history.chunk_index import ChunkIndex
@@ -21,13 +22,15 @@ from remember_graph.history.history import History
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.model_steps import Steps
 from remember_graph.nodes.fusion import best_first, reciprocal_rank_fusion
-from remember_graph.nodes.signals import measure
+from remember_graph.nodes.gap_scores import probabilities, score_gaps, vector_texts
+from remember_graph.nodes.window_scores import score_window
 from remember_graph.protocols import Vectors
 from remember_graph.settings import Settings
 from remember_graph.state import Candidates, Gap, GraphState
 from remember_graph.terms import extract_terms
 from remember_graph.view import WindowView, view_of
 
+Floats = NDArray[np.float64]
 _Found = tuple[list[Candidates], list[str]]
 
 
@@ -100,6 +103,9 @@ class PaperRetriever:
 class RememberRetriever:
     """Every turn of the history, scored.
 
+    Each gap gets a ranking by the probability that a turn is its evidence. Where no model wrote
+    the queries, and where no gap was found, the window as a whole asks as well.
+
     Args:
         history: The streams.
         settings: Constants of the scores, length of the rankings.
@@ -109,37 +115,36 @@ class RememberRetriever:
         self._history, self._settings = history, settings
 
     def find(self, view: WindowView, gaps: Sequence[Gap], *, by_model: bool) -> _Found:
-        """See `Retriever`: per gap the turns by fused score."""
-        vectors, degraded = embed_queries(self._history, [gap["query"] for gap in gaps])
-        signals = measure(
-            view.index,
-            [extract_terms(query_with_anchors(gap)) for gap in gaps],
-            vectors,
-            self._settings.retrieve,
-            turns=view.history,
-        )
-        fused = signals.fused
-        candidates = [
-            _single_turns(view, gap["id"], fused[row], self._settings.allocate.longest_ranking)
-            for row, gap in enumerate(gaps)
-        ]
+        """See `Retriever`: per gap the likeliest turns, and the window's where it asks."""
+        vectors, degraded = embed_queries(self._history, vector_texts(view, gaps))
+        candidates: list[Candidates] = []
+        if gaps:
+            scores = score_gaps(view, gaps, vectors, self._settings.retrieve)
+            likely = probabilities(scores)
+            candidates = [
+                self._single_turns(view, gap["id"], likely[row]) for row, gap in enumerate(gaps)
+            ]
+        if not by_model or not gaps:
+            count = self._settings.count_tokens
+            tokens = np.array([count(turn.line) for turn in view.turns])
+            window = None if vectors is None else vectors[2 * len(gaps) :]
+            pooled = score_window(view, window, tokens, self._settings.retrieve)
+            candidates.append(self._single_turns(view, None, pooled))
         return candidates, degraded
+
+    def _single_turns(self, view: WindowView, gap_id: str | None, scores: Floats) -> Candidates:
+        best = best_first(scores, self._settings.allocate.longest_ranking)
+        best = best[np.isfinite(scores[best])]
+        return {
+            "gap_id": gap_id,
+            "turn_ids": [[view.index.turns[at].id] for at in best],
+            "scores": [float(scores[at]) for at in best],
+        }
 
 
 def query_with_anchors(gap: Gap) -> str:
     """What BM25 is asked: the query and the words an earlier turn would hold."""
     return " ".join((gap["query"], *gap["anchors"]))
-
-
-def _single_turns(
-    view: WindowView, gap_id: str | None, scores: np.ndarray, limit: int
-) -> Candidates:
-    best = best_first(scores, limit)
-    return {
-        "gap_id": gap_id,
-        "turn_ids": [[view.index.turns[at].id] for at in best],
-        "scores": [float(scores[at]) for at in best],
-    }
 
 
 class Retrieve:

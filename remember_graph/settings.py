@@ -87,14 +87,16 @@ class AllocateSettings:
 
     Attributes:
         recent_share: Part of the budget for the turns just before the window (`remember`).
+        recent_share_pooled: The same where the window as a whole asks, without a model.
         longest_ranking: Turns of a gap's ranking that are looked at.
     """
 
-    recent_share: float = 0.25
+    recent_share: float = 0.125
+    recent_share_pooled: float = 0.3
     longest_ranking: int = 150
 
     def __post_init__(self) -> None:
-        _check_share(self, "recent_share")
+        _check_share(self, "recent_share", "recent_share_pooled")
         _check_at_least(self, 1, "longest_ranking")
 
 

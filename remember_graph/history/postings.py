@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remember_graph.history.growable import GrowableArray
-from remember_graph.languages import FUNCTION_WORDS, LanguageCounts, is_function_word, stem
+from remember_graph.languages import LanguageCounts, is_function_word, stem
 
 Idf = Literal["plus_one", "okapi"]
 Floats = NDArray[np.float64]
@@ -40,6 +40,62 @@ class Runs:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Where the terms of some queries stand, with what each place is worth.
+
+    Attributes:
+        shape: Queries and documents.
+        weights: Per query how often it asks each term (by its number).
+        rarity: Per term its inverse document frequency.
+        bounds: The places of term i are `bounds[i]` to `bounds[i + 1]`.
+        document: Per place the document.
+        gain: Per place the BM25 of one mention of the term, its rarity included.
+    """
+
+    shape: tuple[int, int]
+    weights: list[dict[int, int]]
+    rarity: Floats
+    bounds: Ints
+    document: Ints
+    gain: Floats
+
+    def bm25(self) -> Floats:
+        """Okapi BM25, shape (queries, documents); a term asked twice counts twice."""
+        scores = np.zeros(self.shape)
+        for query, weights in enumerate(self.weights):
+            for term, weight in weights.items():
+                at = slice(self.bounds[term], self.bounds[term + 1])
+                scores[query, self.document[at]] += weight * self.gain[at]
+        return scores
+
+    def rows(self, start: int, stop: int) -> Matches:
+        """The same for some of the queries alone."""
+        return replace(self, shape=(stop - start, self.shape[1]), weights=self.weights[start:stop])
+
+    def bm25_of_rare(self, power: float) -> Floats:
+        """BM25 with each term once, weighted by (idf / highest possible idf) to a power."""
+        scores = np.zeros(self.shape)
+        share = (np.maximum(self.rarity, 0.0) / self._highest_rarity()) ** power
+        for query, weights in enumerate(self.weights):
+            for term in weights:
+                at = slice(self.bounds[term], self.bounds[term + 1])
+                scores[query, self.document[at]] += share[term] * self.gain[at]
+        return scores
+
+    def rarest(self) -> Floats:
+        """The idf of the rarest term that query and document share, 0 where they share none."""
+        scores = np.zeros(self.shape)
+        for query, weights in enumerate(self.weights):
+            for term in weights:
+                at = self.document[self.bounds[term] : self.bounds[term + 1]]
+                scores[query, at] = np.maximum(scores[query, at], self.rarity[term])
+        return scores
+
+    def _highest_rarity(self) -> float:
+        return float(np.log1p((self.shape[1] - 0.5) / 1.5)) or 1.0  # of a term in one document
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +125,7 @@ class Postings:
         self._ends = GrowableArray(np.int64)  # postings up to and with turn i
         self._vocabulary_language: str | None = None
         self._stems: dict[str, list[int]] = {}
-        self._stemmed = 0
+        self._stem_of = GrowableArray(np.int64)  # per surface the number of its stem
         self._lengths = GrowableArray(np.int64)  # content terms up to and with turn i
 
     def __len__(self) -> int:
@@ -114,7 +170,20 @@ class Postings:
         b: float = 0.75,
         idf: Idf = "plus_one",
     ) -> Floats:
-        """BM25 of every document for every query.
+        """BM25 of every document for every query, shape (queries, documents); see `match`."""
+        return self.match(queries, turns=turns, runs=runs, k1=k1, b=b, idf=idf).bm25()
+
+    def match(
+        self,
+        queries: Sequence[Sequence[str]],
+        *,
+        turns: int | None = None,
+        runs: Runs | None = None,
+        k1: float = 1.5,
+        b: float = 0.75,
+        idf: Idf = "plus_one",
+    ) -> Matches:
+        """Where the queries' terms stand, found in one scan of the postings.
 
         Args:
             queries: Terms of each query; a term named twice counts twice.
@@ -123,29 +192,42 @@ class Postings:
             k1: Saturation of the count.
             b: Share of the length normalisation.
             idf: Which inverse document frequency.
-
-        Returns:
-            Shape (queries, documents).
         """
         self._refresh_vocabulary()
         n_turns = len(self) if turns is None else turns
         n_documents = n_turns if runs is None else len(runs)
-        result = np.zeros((len(queries), n_documents))
         numbers, weights = self._number_terms(queries)
-        if not n_documents or not numbers:
-            return result
         hits = self._find(numbers, n_turns, runs)
-        lengths = self._document_lengths(n_turns, runs)
-        average = float(lengths.mean()) or 1.0
-        saturation = hits.count + k1 * (1 - b + b * lengths[hits.document] / average)
-        value = hits.count * (k1 + 1) / saturation
         bounds = np.searchsorted(hits.term, np.arange(len(numbers) + 1))
         rarity = self._rarity(np.diff(bounds), n_turns, runs, idf)
-        for query, counts in enumerate(weights):
-            for number, weight in counts.items():
-                block = slice(bounds[number], bounds[number + 1])
-                result[query, hits.document[block]] += weight * rarity[number] * value[block]
-        return result
+        lengths = self._document_lengths(n_turns, runs)
+        average = float(lengths.mean()) if len(lengths) else 1.0
+        saturation = hits.count + k1 * (1 - b + b * lengths[hits.document] / (average or 1.0))
+        gain = rarity[hits.term] * hits.count * (k1 + 1) / saturation
+        return Matches((len(queries), n_documents), weights, rarity, bounds, hits.document, gain)
+
+    def informativeness(self, *, turns: int) -> Floats:
+        """Mean idf of the content terms of each of the first turns; 0 for a turn without any."""
+        self._refresh_vocabulary()
+        stop = int(self._ends.view[turns - 1]) if turns else 0
+        stems = self._stem_numbers()[self._terms.view[:stop]]
+        content = stems >= 0
+        frequency = np.bincount(stems[content], minlength=1)
+        idf = np.log1p((turns - frequency + 0.5) / (frequency + 0.5))
+        turn = self._turns.view[:stop][content]
+        total = np.bincount(turn, idf[stems[content]], minlength=turns)
+        return total / np.maximum(self.content_counts(turns=turns), 1)
+
+    def content_counts(self, *, turns: int) -> Ints:
+        """How many distinct content terms each of the first turns has."""
+        self._refresh_vocabulary()
+        stop = int(self._ends.view[turns - 1]) if turns else 0
+        content = self._stem_numbers()[self._terms.view[:stop]] >= 0
+        return np.bincount(self._turns.view[:stop][content], minlength=turns).astype(np.int64)
+
+    def _stem_numbers(self) -> Ints:
+        """Per surface the number of its stem, -1 for a function word."""
+        return self._stem_of.view
 
     def stem_frequencies(self, stems: Sequence[str], *, turns: int | None = None) -> Ints:
         """How many of the first `turns` turns hold each of these (distinct) stems."""
@@ -200,7 +282,8 @@ class Postings:
     ) -> NDArray[np.float64]:
         documents = turns if runs is None else len(runs)
         if idf == "plus_one":
-            return np.log1p((documents - frequency + 0.5) / (frequency + 0.5))
+            rarity: Floats = np.log1p((documents - frequency + 0.5) / (frequency + 0.5))
+            return rarity
         rarity = np.log((documents - frequency + 0.5) / (np.maximum(frequency, 1) + 0.5))
         if (rarity < 0).any():
             every = dict(zip(self._stems, range(len(self._stems)), strict=True))
@@ -215,15 +298,22 @@ class Postings:
         """Stem what is new in the vocabulary; all of it where the language has become known."""
         if self.language != self._vocabulary_language:
             self._vocabulary_language = self.language
-            self._stems, self._stemmed = {}, 0
-            self._lengths = GrowableArray(np.int64)
-        for number in range(self._stemmed, len(self._surfaces)):
-            surface = self._surfaces[number]
-            if not is_function_word(surface, self._vocabulary_language):
-                key = stem(surface, self._vocabulary_language)
-                self._stems.setdefault(key, []).append(number)
-        self._stemmed = len(self._surfaces)
+            self._stems = {}
+            self._stem_of, self._lengths = GrowableArray(np.int64), GrowableArray(np.int64)
+        fresh = [
+            self._stem_number(surface, number)
+            for number, surface in enumerate(self._surfaces[len(self._stem_of) :], len(self._stem_of))
+        ]
+        self._stem_of.extend(fresh)
         self._extend_lengths()
+
+    def _stem_number(self, surface: str, number: int) -> int:
+        language = self._vocabulary_language
+        if is_function_word(surface, language):
+            return -1
+        surfaces = self._stems.setdefault(stem(surface, language), [])
+        surfaces.append(number)
+        return surfaces[0]  # the first surface stands for its stem
 
     def _extend_lengths(self) -> None:
         done = len(self._lengths)
@@ -232,15 +322,9 @@ class Postings:
         start = int(self._ends.view[done - 1]) if done else 0
         before = int(self._lengths.view[done - 1]) if done else 0
         terms = self._terms.view[start:]
-        keeps = np.ones(len(self._surfaces), bool)
-        for word in self._function_word_ids():
-            keeps[word] = False
+        keeps = self._stem_of.view >= 0
         running = np.concatenate(([0], np.cumsum(self._counts.view[start:] * keeps[terms])))
         self._lengths.extend(before + running[self._ends.view[done:] - start])
-
-    def _function_word_ids(self) -> list[int]:
-        words = FUNCTION_WORDS.get(self._vocabulary_language or "", frozenset())
-        return [self._ids[word] for word in words if word in self._ids]
 
 
 def _spread(

