@@ -6,6 +6,7 @@ kept here by its text, so that chunks which the windows of a stream share are no
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -57,9 +58,13 @@ class TermRanking:
         """Every chunk, best first; statistics included, for `rank_bm25` cannot add documents."""
         if not any(self._documents):  # it divides by the number of terms
             return list(range(len(self._documents)))
-        query = [term for turn in window for term in extract_terms(turn.line)]
-        scores = cast("Any", BM25Okapi)(self._documents).get_scores(query)
-        return _all_best_first(np.asarray(scores, np.float64))
+        okapi = cast("Any", BM25Okapi)(self._documents)
+        query = Counter(term for turn in window for term in extract_terms(turn.line))
+        scores = np.zeros(len(self._documents))
+        for term, times in query.items():  # the score is a sum over terms: each is looked up once
+            if term in okapi.idf:
+                scores += times * okapi.get_scores([term])
+        return _all_best_first(scores)
 
     def _terms_of(self, line: str) -> list[str]:
         if line not in self._terms:

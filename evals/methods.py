@@ -50,10 +50,12 @@ class MemoryMethod(Protocol):
     @property
     def name(self) -> str:
         """As in `--methods` and in the report."""
+        ...
 
     @property
     def uses_detections(self) -> bool:
-        """Whether it needs to know the window's gaps."""
+        """Whether it goes by the window's gaps, recorded or detected by itself."""
+        ...
 
     def start_stream(self, turns: Sequence[Turn], tokens: Sequence[int]) -> None:
         """A new conversation comes, given whole; every case until the next call is from it.

@@ -148,7 +148,14 @@ def test_streams_are_listed_with_their_number_of_turns(store: TurnStore) -> None
 
 def test_every_field_of_a_turn_comes_back(store: TurnStore) -> None:
     turn = Turn(
-        "Ana", "Hi", "2024-05-01T10:00:00+02:00", "a", "system", reply_to="b", thread="c", edited=True
+        "Ana",
+        "Hi",
+        "2024-05-01T10:00:00+02:00",
+        "a",
+        "system",
+        reply_to="b",
+        thread="c",
+        edited=True,
     )
     store.append(NAMESPACE, [Record(turn)])
 

@@ -20,7 +20,10 @@ def test_a_chat_model_gets_the_messages_in_their_roles(scripted: Any) -> None:
     model = scripted("Hello")
 
     assert ChatModel(model).call(_PROMPT, max_tokens=10) == Reply("Hello")
-    assert [(m.type, m.content) for m in model.prompts[0]] == [("system", "Be brief."), ("human", "Hi")]
+    assert [(m.type, m.content) for m in model.prompts[0]] == [
+        ("system", "Be brief."),
+        ("human", "Hi"),
+    ]
 
 
 def test_the_async_twin_replies_the_same(scripted: Any) -> None:
@@ -35,7 +38,9 @@ def test_a_call_carries_the_tag_that_keeps_it_out_of_streams(scripted: Any) -> N
 
 
 def test_a_completion_model_gets_one_text() -> None:
-    assert ChatModel(FakeListLLM(responses=["Hello"])).call(_PROMPT, max_tokens=10) == Reply("Hello")
+    assert ChatModel(FakeListLLM(responses=["Hello"])).call(_PROMPT, max_tokens=10) == Reply(
+        "Hello"
+    )
 
 
 @pytest.mark.parametrize("key", ["finish_reason", "stop_reason", "done_reason"])
@@ -54,7 +59,9 @@ def test_a_reply_that_ended_by_itself_is_not_cut(scripted: Any) -> None:
 
 def test_tokens_are_those_the_server_counted(scripted: Any) -> None:
     usage: Any = {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9}
-    reply = ChatModel(scripted(AIMessage("Hello", usage_metadata=usage))).call(_PROMPT, max_tokens=9)
+    reply = ChatModel(scripted(AIMessage("Hello", usage_metadata=usage))).call(
+        _PROMPT, max_tokens=9
+    )
 
     assert (reply.input_tokens, reply.output_tokens) == (7, 2)
 
@@ -90,7 +97,9 @@ def test_a_failure_without_a_message_names_its_class(scripted: Any) -> None:
         ChatModel(scripted(TimeoutError())).call(_PROMPT, max_tokens=9)
 
 
-@pytest.mark.parametrize(("status", "rejected"), [(400, True), (422, True), (401, False), (500, False)])
+@pytest.mark.parametrize(
+    ("status", "rejected"), [(400, True), (422, True), (401, False), (500, False)]
+)
 def test_only_a_refused_request_is_rejected(scripted: Any, status: int, rejected: bool) -> None:
     error = RuntimeError("no")
     error.status_code = status  # type: ignore[attr-defined]

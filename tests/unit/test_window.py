@@ -92,4 +92,9 @@ def test_clipping_keeps_everything_but_the_text() -> None:
 
     clipped = clip_turn(turn, 20, count_tokens)
 
-    assert (clipped.id, clipped.time, clipped.thread, clipped.edited) == ("7", "2024-05-01", "t", True)
+    assert (clipped.id, clipped.time, clipped.thread, clipped.edited) == (
+        "7",
+        "2024-05-01",
+        "t",
+        True,
+    )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
 
 from remember_graph.encoders import load_encoder
 from remember_graph.errors import ConfigError
@@ -32,9 +33,9 @@ class HandEncoder:
     """Vectors by the last word of a text, and how often each text was embedded."""
 
     id = "by hand"
-    vectors = {"gate": (1.0, 0.0), "barrow": (0.8, 0.6), "crowns": (0.0, 1.0)}
 
     def __init__(self):
+        self.vectors = {"gate": (1.0, 0.0), "barrow": (0.8, 0.6), "crowns": (0.0, 1.0)}
         self.texts = []
 
     def encode_documents(self, texts):
@@ -114,6 +115,18 @@ def test_sparse_takes_the_turns_that_share_words_with_the_window_first():
     assert memory(sparse, of) == ["u1", "u0"]
 
 
+def test_sparse_ranks_as_rank_bm25_does():
+    lines = ["the gate the gate", "the green barrow", "forty crowns for the gate", "more rain"]
+    of = case(lines, "the green gate, the crowns", 40)
+    ranking = TermRanking()
+    ranking.prepare(of, chunk_history(of.history_tokens, ONE_TURN_CHUNKS))
+
+    documents = [["ana", *line.split()] for line in lines]
+    scores = BM25Okapi(documents).get_scores(["ben", "the", "green", "gate", "the", "crowns"])
+
+    assert ranking.rank(of.window) == np.argsort(-scores, kind="stable").tolist()
+
+
 def test_sparse_puts_the_turns_of_a_chunk_in_the_order_they_were_said():
     settings = RetrieveSettings(chunk_tokens=20, chunk_overlap=0)
     sparse = ChunkMemory("sparse", [TermRanking()], settings)
@@ -139,7 +152,8 @@ def test_dense_goes_by_the_cosine_with_the_window():
 
 def test_a_chunk_is_embedded_as_lines_and_only_once():
     encoder = HandEncoder()
-    dense = ChunkMemory("dense", [VectorRanking(encoder)], RetrieveSettings(chunk_tokens=20))
+    settings = RetrieveSettings(chunk_tokens=20, chunk_overlap=0)
+    dense = ChunkMemory("dense", [VectorRanking(encoder)], settings)
     of = case(["green gate", "a barrow"], "which gate", 20)
 
     memory(dense, of)

@@ -19,6 +19,7 @@ class Listed(MemoryMethod):
     """Always the same memory; keeps what it was asked."""
 
     name = "listed"
+    uses_detections = False
 
     def __init__(self, *ids, uses_detections=False):
         self.ids = list(ids)

@@ -103,7 +103,9 @@ def test_okapi_scores_after_truncating_and_adding_are_those_of_rank_bm25(
     np.testing.assert_allclose(scores[0], _oracle([*corpus[:kept], *more], query), atol=1e-6)
 
 
-@given(_english, st.data(), st.sampled_from(["en", "de", None]), st.sampled_from(["plus_one", "okapi"]))
+@given(
+    _english, st.data(), st.sampled_from(["en", "de", None]), st.sampled_from(["plus_one", "okapi"])
+)
 def test_scores_as_of_a_turn_are_those_of_an_index_that_saw_no_more(
     corpus: list[list[str]], data: st.DataObject, language: str | None, idf: Any
 ) -> None:

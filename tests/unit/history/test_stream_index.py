@@ -131,7 +131,10 @@ def test_the_best_of_a_turns_chunks_is_the_highest_of_those_that_hold_it(
     runs = index.chunks(turns)
     scores = np.random.default_rng(0).standard_normal((2, len(runs)))
     expected = [
-        [max(row[c] for c in range(len(runs)) if runs.starts[c] <= t < runs.ends[c]) for t in range(turns)]
+        [
+            max(row[c] for c in range(len(runs)) if runs.starts[c] <= t < runs.ends[c])
+            for t in range(turns)
+        ]
         for row in scores
     ]
 
@@ -139,7 +142,9 @@ def test_the_best_of_a_turns_chunks_is_the_highest_of_those_that_hold_it(
 
 
 def test_system_turns_are_left_out_and_counted_as_read() -> None:
-    index = _index([Record(Turn("", "Ana joined", id="1", kind="system")), Record(Turn("Ana", "Hi", id="2"))])
+    index = _index(
+        [Record(Turn("", "Ana joined", id="1", kind="system")), Record(Turn("Ana", "Hi", id="2"))]
+    )
 
     assert [turn.id for turn in index.turns] == ["2"]
     assert index.records_read == 2
