@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import cast, get_args
+from typing import cast
 
 from remember_graph.errors import BenchFormatError
-from remember_graph.evals.bench_types import Bench, BenchDialogue, BenchGap, BenchWindow
+from remember_graph.evals.bench_types import KINDS, Bench, BenchDialogue, BenchGap, BenchWindow
 from remember_graph.evals.json_source import JsonObject, read_lines, read_object
 from remember_graph.evals.recordings import load_detections, load_selections
 from remember_graph.state import GapKind
 from remember_graph.types import Turn
-
-KINDS: tuple[str, ...] = get_args(GapKind)
 
 
 def load_bench(path: Path | str) -> Bench:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from remember_graph.errors import BenchFormatError
 from remember_graph.state import GapKind
 from remember_graph.types import Turn
 
+KINDS: tuple[str, ...] = get_args(GapKind)
 Evidence = tuple[tuple[str, ...], ...]
 """Lists of turn ids; each list is sufficient on its own."""
 

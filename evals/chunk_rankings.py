@@ -1,7 +1,7 @@
 """A history as chunks of whole turns, ranked for a window by words and by vectors.
 
 What a product would have stored before the window came (terms of turns, vectors of chunks) is
-kept here by its text, so that chunks which the windows of a stream share are not made twice.
+prepared, and kept by its text, so that what the windows of a stream share is not made twice.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
+from remember_graph.evals.cached_encoder import CachedEncoder
 from remember_graph.evals.methods import MemoryCase
 from remember_graph.history.chunks import ChunkBounds
 from remember_graph.nodes.fusion import best_first
@@ -76,24 +77,20 @@ class VectorRanking:
     """Chunks by the cosine of their vector with that of the whole window."""
 
     def __init__(self, encoder: TextEncoder) -> None:
-        self._encoder = encoder
-        self._vectors: dict[str, Vectors] = {}
-        self._documents: list[Vectors] = []
+        self._encoder = CachedEncoder(encoder)
+        self._documents: Vectors | None = None
 
     def prepare(self, case: MemoryCase, chunks: Sequence[range]) -> None:
-        """Embed the chunks that are new."""
+        """Embed the chunks, those that are new."""
         texts = [join_lines(case.history[chunk.start : chunk.stop]) for chunk in chunks]
-        new = list(dict.fromkeys(text for text in texts if text not in self._vectors))
-        if new:
-            self._vectors.update(zip(new, self._encoder.encode_documents(new), strict=True))
-        self._documents = [self._vectors[text] for text in texts]
+        self._documents = self._encoder.encode_documents(texts) if texts else None
 
     def rank(self, window: Sequence[Turn]) -> list[int]:
         """Every chunk, best first."""
-        if not self._documents:
+        if self._documents is None:
             return []
         query = self._encoder.encode_queries([join_lines(window)])[0]
-        return _all_best_first((np.stack(self._documents) @ query).astype(np.float64))
+        return _all_best_first((self._documents @ query).astype(np.float64))
 
 
 def _all_best_first(scores: NDArray[np.float64]) -> list[int]:

@@ -65,6 +65,13 @@ class JsonObject:
             raise self._wrong(key, "a whole number >= 0")
         return value
 
+    def number(self, key: str, default: float) -> float:
+        """A number; the default where it is left out."""
+        value = self.fields.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._wrong(key, "a number")
+        return value
+
     def objects(self, key: str) -> list[JsonObject]:
         """A list of objects; empty where it is allowed to be."""
         value = self.fields.get(key)

@@ -11,7 +11,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from remember_graph.evals.bench import KINDS
+from remember_graph.evals.bench_types import KINDS
 from remember_graph.evals.bootstrap import recall_interval
 from remember_graph.evals.memory_eval import GapResult, MemoryRun, WindowResult
 

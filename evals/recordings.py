@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from remember_graph.evals.bench_types import KINDS
 from remember_graph.evals.json_source import JsonObject, read_lines
 
 TurnsOf = Mapping[str, Collection[str]]
@@ -54,7 +55,10 @@ def _lines_of(path: Path, turns_of: TurnsOf) -> Iterator[tuple[str, JsonObject]]
 
 def _detection(gap: JsonObject, window: Collection[str]) -> dict[str, Any]:
     gap.text("query")
+    gap.text("missing", default="")
+    gap.choice("kind", KINDS)
     gap.texts("anchors")
+    gap.number("salience", default=0.0)
     if gap.text("turn_id") not in window:
         raise gap.error(f"`turn_id` {gap.text('turn_id')!r} is not a turn of the window")
     return dict(gap.fields)

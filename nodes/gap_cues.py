@@ -1,9 +1,10 @@
 """The words of a gap that was found without a model: its kind, what is missing, what to ask.
 
-In English a turn's strongest cue names the kind: a back-reference ("as agreed"), a name the
-window did not introduce, a pronoun at the window's start, a word of continuation ("instead"), a
-definite phrase, a possession, a number. In other languages the turn's own rare words are asked
-about. Every text asks and none guesses.
+In English the first cue that applies names the kind: a back-reference ("as agreed"), a name the
+window did not introduce, a pronoun, a number, a word of continuation ("instead"), a possession, a
+definite phrase. In other languages the turn's own rare words are asked about. Every text asks and
+none guesses. The kind is a label for the reader (right for 45 % of the annotated gaps that the
+local detector marks, a strong LLM's for 58 %): nothing is searched by it.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class _Context:
 
     @property
     def about(self) -> str:
-        return " and ".join(f"“{word}”" for word in self.topic[:2]) or "this"
+        top = sorted(self.topic[:2], key=self.text.find)
+        return " and ".join(f"“{word}”" for word in top) or "this point"
 
     def is_new(self, words: str) -> bool:
         """Whether some content of the words is nowhere in the window before."""
@@ -69,28 +71,42 @@ def _any_of(words: str) -> re.Pattern[str]:
 _BACK = _any_of(
     r"(?:like|as) (?:i|you|we) said|as (?:agreed|discussed|planned|promised)"
     r"|(?:i|you|we|he|she|they) (?:said|told|talked|discussed|agreed|decided|mentioned|promised)"
-    r"|talked about|last time|earlier|remember(?:ed)?|remind(?:s|ed)?|mentioned|used to"
-    r"|(?:was|were) going to|since we last"
+    r"|talked about|last time|earlier|remember(?:ed)?|remind(?:s|ed)?|mentioned"
+    r"|(?:i|we|you|they|he|she|it) used to|(?:was|were) going to|since we last"
 )
 _CONTINUES = _any_of(
     r"still|again|another|instead|anymore|already|finally|continu\w+|keep|kept|back to|changed?"
     r"|the same|updat\w+|progress|after all|because of that|that's why"
 )
-_PRONOUN = _any_of(
-    "he|she|him|her|his|hers|they|them|their|theirs|it|that|this|those|these|one|ones"
-)
+_PERSON = _any_of("he|she|him|her|his|hers|they|them|their|theirs")
+_THING = _any_of("it|that|this|those|these|one|ones")
 _DEFINITE = re.compile(
-    r"\b(the|that|those|these|this|my|our|your|his|her|their)\s+((?:[\w'-]+\s+){0,2}?)([\w'-]{3,})",
+    r"\b(the|those|these|this|my|our|your|his|her|their)\s+((?:[\w'-]+\s+){0,2}?)([\w'-]{3,})",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;'] )[A-Z]\w*(?: [A-Z]\w*)*")
 _NUMBER = re.compile(r"(?:[$€£]\s?)?\d[\d.,:]*%?(?:\s+\w+)?")
 _ATTACHMENT = re.compile(r"\[(?:attachment|shares)[^\]]*\]?")
-_NO_HEADS = frozenset(
-    """one ones thing things way lot time kind sort bit really very same other first last next new
-    more most best good great right whole little""".split()
+_CONTRACTED = re.compile(r"(?:'s|'re|'ll|'ve|'d|'m|n't)$", re.IGNORECASE)
+_CALENDAR = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may
+    june july august september october november december christmas""".split()
 )
-_START_OF_WINDOW = 3
+# Words that say too little to ask about, beside the language's function words.
+_WEAK = _CALENDAR | frozenset(
+    """one ones thing things way lot time times kind sort bit really very same other others first
+    last next new more most best better good great nice cool awesome amazing right whole little big
+    always never ever also too still again another back even maybe perhaps actually definitely
+    totally okay yeah yes yep hey hello thanks thank wow haha well like know think mean guess want
+    need get gets got getting going gonna make makes made making take took put see saw look looks
+    looking feel feeling sounds say said tell told come comes came give gave use used using keep let
+    try trying happy glad sure enough else around down over out off any some all both each every
+    much many now today day days lately recently people someone something anything everything along
+    cause because since while where might must cetera doing done having wonderful hope love loved
+    fun happen happens work works working start started able hear heard ask talk talked can't speak
+    somewhere whenever unless below above such""".split()
+)
+_START_OF_WINDOW = 3  # turns in which "it" and "that" may still point out of the window
 
 
 def count_back_references(text: str, language: str | None) -> int:
@@ -103,21 +119,19 @@ def describe_gap(
 ) -> Gap:
     """The gap in words."""
     turn = window[mention.place]
-    text = _ATTACHMENT.sub("", turn.text).strip()
+    text = " ".join(_ATTACHMENT.sub("", turn.text).split())
     speakers = frozenset(term for one in window for term in extract_terms(one.speaker))
     words = _topic_words(text, mention, speakers, language)
     context = _Context(turn.speaker or "somebody", text, mention, speakers, words, language)
     cues = _ENGLISH if language == "en" else ()
     findings = (finding for cue in cues if (finding := cue(context)) is not None)
-    kind, missing, query, focus = next(findings, _unknown(context))
-    anchors = list(dict.fromkeys([*focus, *words]))[:max_anchors]
-    look_for = f" Look for: {', '.join(anchors)}." if anchors else ""
+    kind, missing, query, focus = next(findings, _neutral(context))
     return new_gap(
         turn.id,
         kind,
         missing=missing,
-        query=query + look_for,
-        anchors=anchors,
+        query=query,
+        anchors=list(dict.fromkeys([*focus, *words]))[:max_anchors],
         salience=round(mention.salience, 2),
     )
 
@@ -125,57 +139,86 @@ def describe_gap(
 def _topic_words(
     text: str, mention: Mention, speakers: frozenset[str], language: str | None
 ) -> list[str]:
-    """The turn's own words as written: those new in the window and rare in the history first."""
+    """The turn's own words: those new in the window first, then the history's rarest, the longest."""
     written: dict[str, str] = {}
     for word in re.findall(r"\w+(?:'\w+)?", text):
         lowered = word.lower()
-        if len(word) > 2 and lowered not in speakers and not is_function_word(lowered, language):
+        empty = lowered in _WEAK or _CONTRACTED.search(word) or is_function_word(lowered, language)
+        if len(word) > 2 and lowered not in speakers and not empty:
             for term in content_terms(extract_terms(word), language)[:1]:
                 written.setdefault(term, word)
     ranked = sorted(
-        written, key=lambda term: (-(term in mention.new) - mention.known.get(term, 0.0), term)
+        written,
+        key=lambda t: (t not in mention.new, -mention.known.get(t, 0.0), -len(written[t])),
     )
     return [written[term] for term in ranked]
+
+
+def _clip(text: str, match: re.Match[str], left: int = 4, right: int = 6) -> str:
+    """The few words around a cue, within its sentence, quoted."""
+    low = max(text.rfind(end, 0, match.start()) for end in ".!?") + 1
+    ends = [at for end in ".!?" if (at := text.find(end, match.end())) >= 0]
+    before = text[low : match.start()].lstrip().split(" ")
+    after = text[match.end() : min(ends, default=len(text))].rstrip().split(" ")
+    quoted = " ".join(before[-left - 1 :]) + match.group() + " ".join(after[: right + 1])
+    start = "… " if len(before) > left + 1 else ""
+    end = " …" if len(after) > right + 1 else ""
+    return f"“{start}{quoted.strip(' ,;:')}{end}”"
 
 
 def _back_reference(context: _Context) -> _Finding | None:
     match = _BACK.search(context.text)
     if not match:
         return None
-    missing = f"what “{match.group().lower()}” points back to: the earlier talk about {context.about}"
     query = (
         f"What was said, agreed or done earlier about {context.about}, "
         f"which {context.speaker} points back to?"
     )
+    missing = f"what {_clip(context.text, match)} points back to"
     return "relational", missing, query, context.topic[:2]
 
 
 def _new_name(context: _Context) -> _Finding | None:
     for name in _NAME.findall(context.text):
-        words = set(extract_terms(name))
-        if not words & (context.speakers | {"i", "i'm", "i've", "i'll"}) and context.is_new(name):
+        words = {word.lower() for word in re.findall(r"\w+", name)}
+        of_speaker = any(speaker.startswith(word) for word in words for speaker in context.speakers)
+        letters = sum(char.isalpha() for char in name)
+        if letters > 1 and not words & _WEAK and not of_speaker and context.is_new(name):
             query = f"Who or what is “{name}”, which {context.speaker} mentions as known?"
             return "referential", f"who or what “{name}” is", query, [name]
     return None
 
 
-def _opening_pronoun(context: _Context) -> _Finding | None:
-    match = _PRONOUN.search(context.text)
-    if context.mention.place >= _START_OF_WINDOW or not match:
+def _pronoun(context: _Context) -> _Finding | None:
+    person = _PERSON.search(context.text)
+    at_start = context.mention.place < _START_OF_WINDOW
+    match = person or (_THING.search(context.text) if at_start else None)
+    if not match:
         return None
-    word = match.group().lower()
-    missing = f"who or what “{word}” is in what {context.speaker} says about {context.about}"
-    query = f"Who or what does {context.speaker} mean by “{word}” when speaking of {context.about}?"
-    return "referential", missing, query, context.topic[:2]
+    who, word = "who" if person else "what", match.group().lower()
+    query = f"{who.capitalize()} does {context.speaker} mean by “{word}”, speaking of {context.about}?"
+    return "referential", f"{who} “{word}” is in {_clip(context.text, match)}", query, context.topic[:2]
+
+
+def _number(context: _Context) -> _Finding | None:
+    match = _NUMBER.search(context.text)
+    if not match:
+        return None
+    number = match.group().strip(" .,:")
+    query = f"What does “{number}” stand for, and where was it set or explained?"
+    missing = f"what “{number}” stands for in {_clip(context.text, match)}"
+    return "attribute", missing, query, [number]
 
 
 def _continuation(context: _Context) -> _Finding | None:
     match = _CONTINUES.search(context.text)
     if not match:
         return None
-    what = f"the earlier state, plan or decision about {context.about}"
-    missing = f"{what} behind “{match.group().lower()}”"
-    query = f"What was {what} that {context.speaker} continues or changes?"
+    query = (
+        f"What was the earlier state, plan or decision about {context.about} "
+        f"that {context.speaker} continues or changes?"
+    )
+    missing = f"the earlier state or plan behind {_clip(context.text, match)}"
     return "relational", missing, query, context.topic[:2]
 
 
@@ -183,40 +226,31 @@ def _definite_phrase(context: _Context) -> _Finding | None:
     phrases = [
         (article.lower(), (middle + head).strip(), head)
         for article, middle, head in _DEFINITE.findall(context.text)
-        if head.lower() not in _NO_HEADS and context.is_new(head)
+        if head.lower() not in _WEAK and context.is_new(head)
     ]
-    shown = [phrase for phrase in phrases if phrase[0] in ("the", "that", "those", "these", "this")]
-    if shown:
-        _, phrase, head = shown[0]
-        query = f"Which “{phrase}” does {context.speaker} mean, and what was said about it earlier?"
-        return "referential", f"which “{phrase}” is meant", query, [head]
-    if phrases:
-        article, phrase, head = phrases[0]
-        owner = f"{context.speaker}'s" if article == "my" else article
-        query = f"What was said earlier about {owner} “{phrase}”?"
-        return "attribute", f"what is known about {owner} “{phrase}”", query, [head]
-    return None
-
-
-def _number(context: _Context) -> _Finding | None:
-    match = _NUMBER.search(context.text)
-    if not match:
+    for article, phrase, head in phrases:
+        if article in ("my", "our"):
+            whose = f"{context.speaker}'s" if article == "my" else "the group's"
+            missing = f"what is already known of {whose} “{phrase}”"
+            return "attribute", missing, f"What was said earlier about {whose} “{phrase}”?", [head]
+    if not phrases:
         return None
-    number = match.group().strip()
-    query = f"What does “{number}” stand for, and where was it set or explained?"
-    return "attribute", f"what “{number}” stands for", query, context.topic[:2]
+    article, phrase, head = phrases[0]
+    what = f"“{article} {phrase}”"
+    query = f"What was said or decided earlier about {what}, which {context.speaker} takes as known?"
+    return "relational", f"what was said or decided earlier about {what}", query, [head]
 
 
-def _unknown(context: _Context) -> _Finding:
+def _neutral(context: _Context) -> _Finding:
     missing = f"what was said before about {context.about}"
-    return "attribute", missing, f"What was said earlier about {context.about}?", context.topic[:2]
+    return "relational", missing, f"What was said earlier about {context.about}?", context.topic[:2]
 
 
 _ENGLISH: tuple[Callable[[_Context], _Finding | None], ...] = (
     _back_reference,
     _new_name,
-    _opening_pronoun,
+    _pronoun,
+    _number,
     _continuation,
     _definite_phrase,
-    _number,
 )

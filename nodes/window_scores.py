@@ -15,7 +15,6 @@ from remember_graph.nodes.fusion import standardise
 from remember_graph.protocols import Vectors
 from remember_graph.settings import RetrieveSettings
 from remember_graph.terms import extract_terms
-from remember_graph.types import Turn
 from remember_graph.view import WindowView
 
 Floats = NDArray[np.float64]
@@ -29,45 +28,37 @@ _SHORTEST_QUERY = 10  # tokens; shorter window turns say too little to ask with
 _FEWEST_TERMS = 5  # distinct content terms of a history turn that can answer anything
 
 
-def query_turns(view: WindowView, tokens: NDArray[np.int64]) -> list[int]:
-    """Places of the window turns that are long enough to ask with; all where none is."""
-    long_enough = np.flatnonzero(tokens >= _SHORTEST_QUERY)
-    return [int(at) for at in (long_enough if len(long_enough) else range(len(view.turns)))]
-
-
 def score_window(
     view: WindowView, vectors: Vectors | None, tokens: NDArray[np.int64], settings: RetrieveSettings
-) -> Floats:
-    """One score for each history turn; -inf for turns that say too little.
+) -> tuple[Floats, Floats]:
+    """For each history turn its score for each window turn, and one for all of them.
 
     Args:
         view: The window and the history before it.
         vectors: Unit vectors of the window's turns; None for lexical search alone.
         tokens: Of the window's turns.
         settings: Constants of BM25.
+
+    Returns:
+        Shapes (window turns, history turns) and (history turns,); the latter is -inf for turns
+        that say too little.
     """
-    places = query_turns(view, tokens)
-    fused = _fused(
-        view,
-        [view.turns[place] for place in places],
-        None if vectors is None else vectors[places],
-        settings,
-    )
-    asked = fused / _TEMPERATURE + 0.5 * np.log(tokens[places])[:, np.newaxis]
+    fused = _fused(view, vectors, settings)
+    closeness = -np.log(np.arange(view.history, 0, -1) + _NEAR_TURNS)
+    asking = tokens >= _SHORTEST_QUERY
+    if not asking.any():
+        asking = np.ones(len(tokens), bool)
+    asked = fused[asking] / _TEMPERATURE + 0.5 * np.log(tokens[asking])[:, np.newaxis]
     highest = asked.max(axis=0)
     pooled = _TEMPERATURE * (highest + np.log(np.exp(asked - highest).sum(axis=0)))
-    distance = np.arange(view.history, 0, -1)
-    scores: Floats = pooled - np.log(distance + _NEAR_TURNS)
     terms = view.index.postings.content_counts(turns=view.history)
-    return np.where(terms < _FEWEST_TERMS, -np.inf, scores)
+    return fused + closeness, np.where(terms < _FEWEST_TERMS, -np.inf, pooled + closeness)
 
 
-def _fused(
-    view: WindowView, asking: list[Turn], vectors: Vectors | None, settings: RetrieveSettings
-) -> Floats:
-    """The four standardised scores, weighted and added: shape (asking turns, history turns)."""
+def _fused(view: WindowView, vectors: Vectors | None, settings: RetrieveSettings) -> Floats:
+    """The four standardised scores, weighted and added: shape (window turns, history turns)."""
     index, turns, k1 = view.index, view.history, settings.bm25_k1
-    queries = [extract_terms(turn.line) for turn in asking]
+    queries = [extract_terms(turn.line) for turn in view.turns]
     singles = index.postings.match(queries, turns=turns, k1=k1, b=settings.bm25_b_turns)
     chunks = index.postings.match(
         queries, turns=turns, runs=index.chunks(turns), k1=k1, b=settings.bm25_b

@@ -80,7 +80,7 @@ def test_a_reply_in_parts_is_the_text_of_its_parts(scripted: Any) -> None:
 def test_a_failure_is_one_error_in_one_line(scripted: Any) -> None:
     model = ChatModel(scripted(RuntimeError("no connection\nto the server")))
 
-    with pytest.raises(ModelError, match="failed: RuntimeError: no connection$") as caught:
+    with pytest.raises(ModelError, match=r"failed: RuntimeError: no connection$") as caught:
         model.call(_PROMPT, max_tokens=9)
     assert not caught.value.rejected
 
@@ -88,7 +88,7 @@ def test_a_failure_is_one_error_in_one_line(scripted: Any) -> None:
 def test_the_async_twin_fails_the_same(scripted: Any) -> None:
     model = ChatModel(scripted(RuntimeError("no connection")))
 
-    with pytest.raises(ModelError, match="failed: RuntimeError: no connection$"):
+    with pytest.raises(ModelError, match=r"failed: RuntimeError: no connection$"):
         asyncio.run(model.acall(_PROMPT, max_tokens=9))
 
 
@@ -110,7 +110,7 @@ def test_only_a_refused_request_is_rejected(scripted: Any, status: int, rejected
 
 
 def test_what_cannot_be_called_is_no_model() -> None:
-    with pytest.raises(ConfigError, match="`model` must be provider:name, .*, got int"):
+    with pytest.raises(ConfigError, match=r"`model` must be provider:name, .*, got int"):
         load_chat_model(7)
 
 
@@ -136,7 +136,7 @@ def test_a_name_without_a_provider_says_how_it_is_written(name: str) -> None:
 
 
 def test_an_unknown_provider_is_named() -> None:
-    with pytest.raises(ConfigError, match="`model` 'nope:x' is not known: .*nope"):
+    with pytest.raises(ConfigError, match=r"`model` 'nope:x' is not known: .*nope"):
         load_chat_model("nope:x")
 
 
@@ -181,7 +181,7 @@ class TestOpenAI:
         assert model.name == "local"
 
     def test_a_missing_key_is_said(self) -> None:
-        with pytest.raises(ModelError, match="`model` 'openai:x' could not be set up: .*api_key"):
+        with pytest.raises(ModelError, match=r"`model` 'openai:x' could not be set up: .*api_key"):
             load_chat_model("openai:x")
 
     def test_a_server_that_is_not_there_is_named_with_its_address(self) -> None:

@@ -38,7 +38,7 @@ def _ask(times: int) -> Steps[list[str]]:
 
 def _answer(text: str, read: int, written: int) -> AIMessage:
     usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
-    return AIMessage(text, usage_metadata=usage)  # type: ignore[arg-type]
+    return AIMessage(text, usage_metadata=usage)
 
 
 def test_steps_that_ask_nothing_cost_nothing(drive: Drive) -> None:

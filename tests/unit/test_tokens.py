@@ -78,7 +78,13 @@ def test_a_megabyte_of_one_thing_is_counted(letter: str) -> None:
     assert count_tokens(letter * (1_000_000 // len(letter))) >= 0
 
 
+def test_a_typographic_apostrophe_costs_what_a_typed_one_does() -> None:
+    # BUG: 3 tokens as a rare sign; phones write it in every contraction.
+    assert count_tokens("don’t") == count_tokens("don't")
+
+
 def test_english_chats_cost_within_5_percent_of_word_pieces(shared: Path) -> None:
+    # BUG: 6 % above; 3 % with `_WHOLE_WORD` = 8.
     counted = expected = 0
     for path in sorted((shared / "gapbench" / "dialogues").glob("*.json")):
         for turn in json.loads(path.read_text("utf-8"))["turns"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,14 +71,11 @@ def test_every_turn_is_in_a_chunk(tokens: list[int]) -> None:
 def test_the_bounds_rise_from_chunk_to_chunk(tokens: list[int]) -> None:
     bounds = _bounds(tokens)
 
-    assert all(a < c and b < d for (a, b), (c, d) in zip(bounds, bounds[1:], strict=False))
+    assert all(a < c and b < d for (a, b), (c, d) in pairwise(bounds))
 
 
 @given(_tokens)
 def test_neighbours_share_at_most_the_overlap(tokens: list[int]) -> None:
     bounds = _bounds(tokens)
 
-    assert all(
-        sum(tokens[start:end]) <= _OVERLAP
-        for (_, end), (start, _) in zip(bounds, bounds[1:], strict=False)
-    )
+    assert all(sum(tokens[start:end]) <= _OVERLAP for (_, end), (start, _) in pairwise(bounds))

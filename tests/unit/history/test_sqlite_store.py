@@ -56,7 +56,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(
 
 
 def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(HistoryError, match="cannot open the history file .*missing"):
+    with pytest.raises(HistoryError, match=r"cannot open the history file .*missing"):
         SQLiteStore(tmp_path / "missing" / "history.db")
 
 
