@@ -55,13 +55,13 @@ class LocalDetector:
 
 def find_gaps(view: WindowView, settings: DetectSettings) -> list[Gap]:
     """The most salient turns as gaps, at most `max_gaps`, in falling salience."""
-    language = view.index.language
+    language = view.index.language_at(view.history)
     own = [content_terms(extract_terms(turn.line), language) for turn in view.turns]
     rarity = _rarity(view, own)
     mentions = _mentions(view, own, rarity)
     ranked = sorted(mentions, key=lambda mention: -mention.salience)[: settings.max_gaps]
     gaps = [
-        describe_gap(mention, view.turns, language, settings.max_anchors)
+        describe_gap(mention, view.turns, view.language, settings.max_anchors)
         for mention in ranked
         if mention.known
     ]
@@ -91,7 +91,7 @@ def _mentions(
     for place, (turn, terms) in enumerate(zip(view.turns, own, strict=True)):
         known = [term for term in dict.fromkeys(terms) if term in rarity]
         new = [term for term in known if term not in seen]
-        back = min(count_back_references(turn.text, view.index.language), _MOST_BACK_REFERENCES)
+        back = min(count_back_references(turn.text, view.language), _MOST_BACK_REFERENCES)
         salience = (
             _NEW_WEIGHT * math.log1p(sum(rarity[term][0] for term in new))
             + math.log1p(sum(rarity[term][1] for term in known))

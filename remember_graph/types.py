@@ -13,6 +13,15 @@ from remember_graph.state import TurnDict
 
 TurnKind = Literal["message", "system"]
 
+_TEXTS = {
+    "speaker": "a str",
+    "text": "a str",
+    "id": "a str",
+    "time": "a str or None",
+    "reply_to": "a str or None",
+    "thread": "a str or None",
+}
+
 
 def well_formed(text: str, errors: str = "backslashreplace") -> str:
     """The text without lone surrogates, which neither databases nor checkpointers can hold.
@@ -58,13 +67,13 @@ class Turn:
     def __post_init__(self) -> None:
         if isinstance(self.time, datetime):
             object.__setattr__(self, "time", self.time.isoformat())
-        for name in ("speaker", "text", "id"):
+        for name, allowed in _TEXTS.items():
             value = getattr(self, name)
-            if not isinstance(value, str):
-                raise ConfigError(f"`{name}` of a turn must be a str, got {value!r}")
-        object.__setattr__(self, "speaker", well_formed(self.speaker, "replace"))
-        object.__setattr__(self, "text", well_formed(self.text, "replace"))
-        object.__setattr__(self, "id", well_formed(self.id))
+            if isinstance(value, str):
+                errors = "replace" if name in ("speaker", "text") else "backslashreplace"
+                object.__setattr__(self, name, well_formed(value, errors))
+            elif value is not None or "None" not in allowed:
+                raise ConfigError(f"`{name}` of a turn must be {allowed}, got {value!r}")
         if self.kind not in ("message", "system"):
             raise ConfigError(f"`kind` of a turn must be message or system, got {self.kind!r}")
 
@@ -80,6 +89,9 @@ class Turn:
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Turn:
         """The turn of a mapping; keys that are not fields are ignored."""
+        for name in ("speaker", "text"):
+            if name not in value:
+                raise ConfigError(f"`{name}` of a turn is missing, got {sorted(value)}")
         known = {field.name for field in dataclasses.fields(cls)}
         return cls(**{key: item for key, item in value.items() if key in known})
 

@@ -28,6 +28,11 @@ class WindowView:
     history: int
     turns: tuple[Turn, ...]
 
+    @property
+    def language(self) -> str | None:
+        """The language of history and window, where it can be told."""
+        return self.index.language_at(self.history + len(self.turns))
+
 
 def cut_view(
     index: StreamIndex,

@@ -49,7 +49,7 @@ class ChunkIndex:
         self._stream = TokenChunks(size, overlap)
         self._chunks: list[TokenChunk] = []
         self._settled = 0  # of `_chunks`, those that can no longer change
-        self._postings = Postings("auto")
+        self._postings = Postings(None)  # the language is the stream's, set for each history
         self._vectors: GrowableArray[np.float32] | None = None
 
     def scores(
@@ -83,6 +83,7 @@ class ChunkIndex:
 
     def _bring_to(self, index: StreamIndex, turns: int) -> None:
         """Keep the complete chunks of this history, add the missing ones and the open one."""
+        self._postings.use_language(index.postings.language_at(turns))
         for position in range(self._stream.turns, turns):
             self._stream.add(index.turns[position].line, int(index.tokens[position]))
         complete = self._stream.complete(turns)

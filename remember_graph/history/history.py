@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -74,10 +73,9 @@ class History:
             added += self.store.append(namespace, self._embed(fresh[at : at + _EMBEDDING_BATCH]))
             if on_progress is not None:
                 on_progress(min(at + _EMBEDDING_BATCH, len(fresh)), len(fresh))
-        changed = tuple(
-            dict.fromkeys(turn.id for turn in turns if not _says_the_same(first[turn.id], turn))
-        )
-        return AddReport(added=added, known=len(turns) - len(fresh) - len(changed), changed=changed)
+        other = [turn.id for turn in turns if not _says_the_same(first[turn.id], turn)]
+        known = len(turns) - len(fresh) - len(other)
+        return AddReport(added=added, known=known, changed=tuple(dict.fromkeys(other)))
 
     def _embed(self, turns: Sequence[Turn]) -> list[Record]:
         """The turns with their vectors; without, where the model fails: they are found by words."""
@@ -111,12 +109,16 @@ class History:
                     if text in self._query_vectors
                 }
             self._query_vectors |= dict(zip(fresh, vectors, strict=True))
+        if not texts:
+            return self.encoder.encode_queries([])
         return np.stack([self._query_vectors[text] for text in texts])
 
     def index(self, namespace: Namespace) -> StreamIndex:
         """The stream's index, brought up to date with what any process has added."""
         with self._lock:
-            index = self._indexes.pop(namespace, None) or self._empty_index()
+            index = self._indexes.pop(namespace, None)
+            if index is None:
+                index = self._empty_index()
             index.add(self.store.read(namespace, index.records_read))
             self._indexes[namespace] = index
             while len(self._indexes) > _STREAMS_IN_MEMORY:
@@ -138,4 +140,4 @@ class History:
 
 
 def _says_the_same(one: Turn, other: Turn) -> bool:
-    return dataclasses.replace(one, edited=False) == dataclasses.replace(other, edited=False)
+    return (one.speaker, one.text) == (other.speaker, other.text)

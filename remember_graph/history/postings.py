@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remember_graph.history.growable import GrowableArray
-from remember_graph.languages import LanguageCounts, is_function_word, stem
+from remember_graph.languages import LANGUAGES, LanguageCounts, is_function_word, stem
 
 Idf = Literal["plus_one", "okapi"]
 Floats = NDArray[np.float64]
@@ -117,6 +117,7 @@ class Postings:
     def __init__(self, language: str | None = "auto") -> None:
         self._fixed_language = language
         self._seen = LanguageCounts()
+        self._languages = GrowableArray(np.int8)  # told by the turns up to turn i, -1: none
         self._ids: dict[str, int] = {}
         self._surfaces: list[str] = []
         self._terms = GrowableArray(np.int32)
@@ -133,8 +134,19 @@ class Postings:
 
     @property
     def language(self) -> str | None:
-        """The language whose stems and function words are in force."""
-        return self._seen.language if self._fixed_language == "auto" else self._fixed_language
+        """The language of all turns, None where it cannot be told."""
+        return self.language_at(len(self))
+
+    def language_at(self, turns: int) -> str | None:
+        """The language whose stems and function words apply to the first turns."""
+        if self._fixed_language != "auto":
+            return self._fixed_language
+        told = int(self._languages.view[turns - 1]) if turns else -1
+        return LANGUAGES[told] if told >= 0 else None
+
+    def use_language(self, language: str | None) -> None:
+        """Fix the language from here on."""
+        self._fixed_language = language
 
     def add(self, terms: Sequence[str]) -> None:
         """Append one turn, given as its terms."""
@@ -143,10 +155,21 @@ class Postings:
         self._turns.extend(np.full(len(counts), len(self._ends)))
         self._counts.extend(list(counts.values()))
         self._ends.extend([len(self._terms)])
-        self._seen.add(terms)
+        self._follow_language(terms)
+
+    def _follow_language(self, terms: Sequence[str]) -> None:
+        if self._fixed_language == "auto":
+            self._seen.add(terms)
+            told = self._seen.language
+            self._languages.extend([-1 if told is None else LANGUAGES.index(told)])
 
     def truncate(self, turns: int) -> None:
-        """Forget all but the first turns (their words stay in the vocabulary)."""
+        """Forget all but the first turns (their words stay in the vocabulary).
+
+        Needs a fixed language, since what told it is not kept by turn.
+        """
+        if self._fixed_language == "auto":
+            raise ValueError("postings whose language follows the turns cannot be truncated")
         if turns < len(self):
             stop = int(self._ends.view[turns - 1]) if turns else 0
             for postings in (self._terms, self._turns, self._counts):
@@ -193,9 +216,9 @@ class Postings:
             b: Share of the length normalisation.
             idf: Which inverse document frequency.
         """
-        self._refresh_vocabulary()
         n_turns = len(self) if turns is None else turns
         n_documents = n_turns if runs is None else len(runs)
+        self._refresh_vocabulary(self.language_at(n_turns))
         numbers, weights = self._number_terms(queries)
         hits = self._find(numbers, n_turns, runs)
         bounds = np.searchsorted(hits.term, np.arange(len(numbers) + 1))
@@ -208,7 +231,7 @@ class Postings:
 
     def informativeness(self, *, turns: int) -> Floats:
         """Mean idf of the content terms of each of the first turns; 0 for a turn without any."""
-        self._refresh_vocabulary()
+        self._refresh_vocabulary(self.language_at(turns))
         stop = int(self._ends.view[turns - 1]) if turns else 0
         stems = self._stem_numbers()[self._terms.view[:stop]]
         content = stems >= 0
@@ -220,7 +243,7 @@ class Postings:
 
     def content_counts(self, *, turns: int) -> Ints:
         """How many distinct content terms each of the first turns has."""
-        self._refresh_vocabulary()
+        self._refresh_vocabulary(self.language_at(turns))
         stop = int(self._ends.view[turns - 1]) if turns else 0
         content = self._stem_numbers()[self._terms.view[:stop]] >= 0
         return np.bincount(self._turns.view[:stop][content], minlength=turns).astype(np.int64)
@@ -229,11 +252,11 @@ class Postings:
         """Per surface the number of its stem, -1 for a function word."""
         return self._stem_of.view
 
-    def stem_frequencies(self, stems: Sequence[str], *, turns: int | None = None) -> Ints:
-        """How many of the first `turns` turns hold each of these (distinct) stems."""
-        self._refresh_vocabulary()
+    def stem_frequencies(self, stems: Sequence[str], *, turns: int) -> Ints:
+        """How many of the first turns hold each of these (distinct) stems."""
+        self._refresh_vocabulary(self.language_at(turns))
         numbers = {key: number for number, key in enumerate(stems)}
-        hits = self._find(numbers, len(self) if turns is None else turns, None)
+        hits = self._find(numbers, turns, None)
         return np.bincount(hits.term, minlength=len(numbers)).astype(np.int64)
 
     def _number_terms(
@@ -285,7 +308,7 @@ class Postings:
             rarity: Floats = np.log1p((documents - frequency + 0.5) / (frequency + 0.5))
             return rarity
         rarity = np.log((documents - frequency + 0.5) / (np.maximum(frequency, 1) + 0.5))
-        if (rarity < 0).any():
+        if documents and (rarity < 0).any():
             every = dict(zip(self._stems, range(len(self._stems)), strict=True))
             hits = self._find(every, turns, runs)
             present = np.bincount(hits.term)
@@ -294,10 +317,10 @@ class Postings:
             rarity = np.where(rarity < 0, _OKAPI_EPSILON * mean, rarity)
         return rarity
 
-    def _refresh_vocabulary(self) -> None:
-        """Stem what is new in the vocabulary; all of it where the language has become known."""
-        if self.language != self._vocabulary_language:
-            self._vocabulary_language = self.language
+    def _refresh_vocabulary(self, language: str | None) -> None:
+        """Stem what is new in the vocabulary; all of it where the language is another."""
+        if language != self._vocabulary_language:
+            self._vocabulary_language = language
             self._stems = {}
             self._stem_of, self._lengths = GrowableArray(np.int64), GrowableArray(np.int64)
         fresh = [

@@ -62,6 +62,7 @@ class SQLiteStore:
     def __init__(self, path: str | Path) -> None:
         self._path = str(path)
         self._lock = threading.RLock()
+        self._closed = False
         try:
             self._connection = sqlite3.connect(
                 self._path,
@@ -69,40 +70,59 @@ class SQLiteStore:
                 isolation_level=None,
                 check_same_thread=False,
             )
+        except sqlite3.Error as error:
+            raise self._cannot_open(str(error)) from error
+        try:
             self._prepare()
         except sqlite3.Error as error:
-            raise HistoryError(f"cannot open the history file {self._path}: {error}") from error
+            self._connection.close()
+            raise self._cannot_open(str(error)) from error
+        except HistoryError:
+            self._connection.close()
+            raise
+
+    def _cannot_open(self, reason: str) -> HistoryError:
+        return HistoryError(f"cannot open the history file {self._path}: {reason}")
 
     def _prepare(self) -> None:
+        version = self._check_ours()
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
+        if version < SCHEMA_VERSION:
+            self._connection.executescript(
+                f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+            )
+
+    def _check_ours(self) -> int:
+        """The schema version; 0 for a file that is still empty."""
         version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
         if version > SCHEMA_VERSION:
             raise HistoryError(
                 f"the history file {self._path} has schema version {version}, "
                 f"this release reads up to {SCHEMA_VERSION}: upgrade remember-graph"
             )
-        if version < SCHEMA_VERSION:
-            self._connection.executescript(
-                f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
-            )
+        # In one statement: another process may be making the tables just now.
+        query = "SELECT COUNT(*), COALESCE(SUM(name = 'streams'), 0) FROM sqlite_master"
+        tables, ours = self._connection.execute(query).fetchone()
+        if tables and not ours:
+            raise self._cannot_open("it is a database of another program")
+        return version
 
     @contextmanager
     def _transaction(self, mode: str) -> Iterator[sqlite3.Connection]:
         """One transaction of the one connection; what fails inside leaves no trace."""
         with self._lock:
+            if self._closed:
+                raise HistoryError(f"the history file {self._path} is closed")
             try:
                 self._connection.execute(f"BEGIN {mode}")
-                try:
-                    yield self._connection
-                except BaseException:
-                    self._connection.execute("ROLLBACK")
-                    raise
+                yield self._connection
                 self._connection.execute("COMMIT")
             except sqlite3.Error as error:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
                 raise HistoryError(f"the history file {self._path} failed: {error}") from error
+            finally:
+                if self._connection.in_transaction:  # SQLite rolls back by itself on some errors
+                    self._connection.execute("ROLLBACK")
 
     def known(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, Turn]:
         """See `TurnStore`."""
@@ -117,14 +137,17 @@ class SQLiteStore:
             )
             stream = self._stream_id(connection, namespace)
             there = self._known(connection, stream, [record.turn.id for record in records])
-            fresh = {r.turn.id: r for r in reversed(records) if r.turn.id not in there}
+            fresh: dict[str, Record] = {}
+            for record in records:
+                if record.turn.id not in there:
+                    fresh.setdefault(record.turn.id, record)
             position = self._count(connection, stream)
             connection.executemany(
                 f"INSERT INTO turns (stream_id, position, {_FIELDS}, vector, vector_model) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     _row(stream, position + offset, record)
-                    for offset, record in enumerate(reversed(fresh.values()))
+                    for offset, record in enumerate(fresh.values())
                 ),
             )
             return len(fresh)
@@ -151,6 +174,7 @@ class SQLiteStore:
     def close(self) -> None:
         """See `TurnStore`."""
         with self._lock:
+            self._closed = True
             self._connection.close()
 
     @staticmethod

@@ -69,11 +69,13 @@ class InMemoryStore:
     def append(self, namespace: Namespace, records: Sequence[Record]) -> int:
         """See `TurnStore`."""
         with self._lock:
-            held = self._records.setdefault(namespace, {})
-            before = len(held)
+            held = self._records.get(namespace, {})
+            fresh: dict[str, Record] = {}
             for record in records:
-                held.setdefault(record.turn.id, record)
-            return len(held) - before
+                if record.turn.id not in held:
+                    fresh.setdefault(record.turn.id, record)
+            self._records.setdefault(namespace, held).update(fresh)
+            return len(fresh)
 
     def read(self, namespace: Namespace, start: int = 0) -> list[Record]:
         """See `TurnStore`."""

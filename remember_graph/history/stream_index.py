@@ -93,10 +93,9 @@ class StreamIndex:
                 rows[-offset] = vector
         self._vectors.extend(rows)
 
-    @property
-    def language(self) -> str | None:
-        """The stream's language, where it can be told."""
-        return self.postings.language
+    def language_at(self, turns: int) -> str | None:
+        """The language of the first turns, where it can be told."""
+        return self.postings.language_at(turns)
 
     @property
     def tokens(self) -> NDArray[np.int64]:

@@ -123,7 +123,6 @@ def test_an_id_that_comes_twice_in_a_batch_keeps_its_first_text(store: TurnStore
 
 
 def test_an_id_that_comes_twice_in_a_batch_keeps_its_first_place(store: TurnStore) -> None:
-    # BUG: SQLiteStore gives b, a: the dict over the reversed records keeps the place of the last.
     store.append(NAMESPACE, [_record("a"), _record("b"), _record("a")])
 
     assert _ids(store) == ["a", "b"]
@@ -213,7 +212,6 @@ def test_2000_turns_are_added_at_once(store: TurnStore) -> None:
 
 
 def test_a_batch_that_fails_leaves_nothing_behind(store: TurnStore) -> None:
-    # BUG: InMemoryStore keeps what came before the record that failed.
     store.append(NAMESPACE, [_record("a")])
     with pytest.raises(AttributeError, match="turn"):
         store.append(NAMESPACE, [_record("b"), cast(Any, None), _record("c")])

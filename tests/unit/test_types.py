@@ -61,7 +61,6 @@ def test_a_turn_says_which_of_its_texts_is_no_str(name: str, value: object) -> N
 
 @pytest.mark.parametrize("name", ["time", "reply_to", "thread"])
 def test_a_turn_says_which_of_its_optional_texts_is_no_str(name: str) -> None:
-    # BUG: not checked; a number here fails later, in a store or in `time[:16]`.
     fields: dict[str, Any] = {"speaker": "Ana", "text": "Hi", name: 7}
 
     with pytest.raises(ConfigError, match=f"`{name}` of a turn must be"):
@@ -74,7 +73,6 @@ def test_a_turn_says_which_kinds_there_are() -> None:
 
 
 def test_a_mapping_without_a_text_says_what_is_missing() -> None:
-    # BUG: a bare TypeError of `__init__` comes out instead of an error of this package.
     with pytest.raises(ConfigError, match="`text` of a turn"):
         Turn.from_dict({"speaker": "Ana"})
 
@@ -88,7 +86,6 @@ def test_a_lone_surrogate_is_replaced(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["time", "reply_to", "thread"])
 def test_a_lone_surrogate_is_replaced_in_every_other_text_too(name: str) -> None:
-    # BUG: only speaker, text and id are made well-formed; SQLite then raises UnicodeEncodeError.
     fields: dict[str, Any] = {"speaker": "Ana", "text": "Hi", name: "a\ud800b"}
 
     assert getattr(Turn(**fields), name).encode("utf-8")

@@ -73,8 +73,6 @@ def test_a_complete_chunk_is_embedded_once(texts: list[str]) -> None:
 
 
 def test_asking_again_gives_the_same_scores() -> None:
-    # BUG: the open chunk is added anew at each call and its words count for the language each
-    # time, so that at the third call `the` is a function word and `meetings` has a stem.
     stream, chunks = _stream(["the meetings and the plan with zz"]), ChunkIndex(8, 2)
 
     scores = [_scores(chunks, stream, 1, "the meeting").bm25.tolist() for _ in range(8)]

@@ -64,7 +64,6 @@ def test_a_mark_of_editing_alone_is_no_change() -> None:
 
 
 def test_two_changed_texts_of_one_id_are_not_counted_as_known() -> None:
-    # BUG: `changed` lists the id once, `known` is what is left of the number of turns.
     turns = [Turn("Ana", text, id="1") for text in ("first", "second", "third")]
 
     assert History().add(_NAMESPACE, turns) == AddReport(added=1, known=0, changed=("1",))
@@ -160,7 +159,6 @@ def test_more_queries_than_are_remembered_all_get_their_vectors(hash_encoder: An
 
 
 def test_no_queries_give_no_vectors(hash_encoder: Any) -> None:
-    # BUG: `np.stack` of an empty list raises "need at least one array to stack".
     assert len(History(encoder=hash_encoder).encode_queries([])) == 0
 
 

@@ -40,7 +40,6 @@ def _of_another_program(path: Path) -> None:
         (_newer, "has schema version 99, this release reads up to 1: upgrade remember-graph"),
         (_no_database, "file is not a database"),
         (Path.mkdir, "unable to open"),
-        # BUG: opened without a word (and given our tables); fails at the first read.
         (_of_another_program, "another program"),
     ],
 )
@@ -73,8 +72,6 @@ def test_a_value_that_the_file_cannot_hold_leaves_nothing_of_its_batch(tmp_path:
 
 
 def test_a_closed_store_says_so(tmp_path: Path) -> None:
-    # BUG: `in_transaction` of the closed connection raises a bare sqlite3.ProgrammingError inside
-    # the handler that would make a HistoryError of it.
     store = SQLiteStore(tmp_path / "history.db")
     store.close()
 
