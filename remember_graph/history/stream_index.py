@@ -1,12 +1,13 @@
 """The searchable form of one stream: turns, postings, vectors and chunk bounds, in one order.
 
-It only grows: adding turns appends to each part. Every search names how many turns are history
+It only grows: adding turns appends to each part. Who adds or searches holds `lock`. Every search names how many turns are history
 (`turns`); what comes after them, the window included, counts neither as a result nor in any
 statistic.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,6 +48,7 @@ class StreamIndex:
         chunk_overlap: int = 32,
     ) -> None:
         self.encoder_id = encoder_id
+        self.lock = threading.RLock()
         self.turns: list[Turn] = []
         self.postings = Postings(language)
         self.records_read = 0
