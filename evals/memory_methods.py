@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from remember_graph.chat_models import ChatModel
 from remember_graph.evals.baselines import BASELINES
+from remember_graph.evals.cached_encoder import CachedEncoder
 from remember_graph.evals.methods import Detections, MemoryMethod
 from remember_graph.evals.pipeline_methods import PipelineMethod
 from remember_graph.protocols import TextEncoder
@@ -43,4 +44,5 @@ def create_methods(
     Raises:
         ConfigError: A method needs vectors and there is no encoder.
     """
-    return [METHODS[name](encoder, detections, model) for name in names]
+    shared = None if encoder is None else CachedEncoder(encoder)
+    return [METHODS[name](shared, detections, model) for name in names]

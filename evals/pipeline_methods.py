@@ -82,10 +82,14 @@ class PipelineMethod(MemoryMethod):
 
     def start_stream(self, turns: Sequence[Turn], tokens: Sequence[int]) -> None:
         """Index the conversation, counted as the bench counts."""
-        cost = {turn.line: count for turn, count in zip(turns, tokens, strict=True)}
-        self._settings = Settings(
-            preset=self._preset, count_tokens=lambda line: cost.get(line) or count_tokens(line)
-        )
+        cost: dict[str, int] = {}
+        for turn, count in zip(turns, tokens, strict=True):
+            cost[turn.line] = max(count, cost.get(turn.line, 0))
+
+        def count_as_the_bench(line: str) -> int:
+            return cost[line] if line in cost else count_tokens(line)
+
+        self._settings = Settings(preset=self._preset, count_tokens=count_as_the_bench)
         self._history = History(encoder=self._encoder, settings=self._settings)
         self._history.add(_NAMESPACE, turns)
         self._stages = create_stages(self._history, self._settings)

@@ -240,8 +240,9 @@ def _with_evidence(
     found: list[Gap] = []
     for gap in gaps:
         ranking = rankings.get(gap["id"])
-        best = ranking["turn_ids"][:_EVIDENCE_RANKS] if ranking and ranking["answers"] else []
-        found.append({**gap, "evidence": [id for id in best if id in in_memory]})
+        best = ranking["turn_ids"][:_EVIDENCE_RANKS] if ranking else []
+        usable = in_memory & set(ranking["related"] if ranking else [])
+        found.append({**gap, "evidence": [id for id in best if id in usable]})
     return found
 
 

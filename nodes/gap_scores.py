@@ -64,9 +64,9 @@ def score_gaps(
     scores += _NAMED * named[:, index.speaker_numbers(turns)]
     scores += _CONTENT * standardise(index.postings.informativeness(turns=turns))
     if vectors is not None and index.embedded(turns):
-        direction, scene = _directions(view, gaps, vectors)
-        scores += _CONTEXT * standardise(index.context_cosines(direction, turns=turns))
-        scores += _SCENE * standardise(index.context_cosines(scene, turns=turns))
+        directions = np.vstack(_directions(view, gaps, vectors))
+        cosines = standardise(index.context_cosines(directions, turns=turns))
+        scores += _CONTEXT * cosines[: len(gaps)] + _SCENE * cosines[len(gaps) :]
     return scores
 
 

@@ -20,6 +20,7 @@ from remember_graph.errors import ModelError
 from remember_graph.history.chunk_index import ChunkIndex
 from remember_graph.history.history import History
 from remember_graph.history.stream_index import StreamIndex
+from remember_graph.history.token_chunks import TokenChunk
 from remember_graph.model_steps import Steps
 from remember_graph.nodes.fusion import best_first, reciprocal_rank_fusion
 from remember_graph.nodes.gap_scores import probabilities, score_gaps, vector_texts
@@ -31,6 +32,8 @@ from remember_graph.terms import extract_terms
 from remember_graph.view import WindowView, view_of
 
 Floats = NDArray[np.float64]
+# A term in a tenth of the turns is shared by chance; of the highest possible idf this is its part.
+_RARE_SHARE = 0.4
 _Found = tuple[list[Candidates], list[str]]
 
 
@@ -80,7 +83,7 @@ class PaperRetriever:
             k1=settings.bm25_k1,
             b=settings.bm25_b,
         )
-        answered = have_answers(view, gaps, vectors, self._history.encoder)
+        related = related_turns(view, gaps, vectors, self._history.encoder)
         candidates: list[Candidates] = []
         for row, gap in enumerate(gaps):
             lists = [best_first(found.bm25[row], settings.top_k_each).tolist()]
@@ -91,7 +94,7 @@ class PaperRetriever:
             candidates.append(
                 {
                     "gap_id": gap["id"],
-                    "answers": answered[row],
+                    "related": _ids_of(view, spans, related[row]),
                     "turn_ids": [
                         [turn.id for turn in view.index.turns[span.first : span.last + 1]]
                         for span in spans
@@ -127,8 +130,8 @@ class RememberRetriever:
     def _for_gaps(self, view: WindowView, gaps: Sequence[Gap]) -> _Found:
         vectors, degraded = embed_queries(self._history, vector_texts(view, gaps))
         likely = probabilities(score_gaps(view, gaps, vectors, self._settings.retrieve))
-        answered = have_answers(view, gaps, vectors, self._history.encoder)
-        rows = zip(gaps, answered, likely, strict=True)
+        related = related_turns(view, gaps, vectors, self._history.encoder)
+        rows = zip(gaps, related, likely, strict=True)
         return [self._single_turns(view, gap["id"], *row) for gap, *row in rows], degraded
 
     def _for_window(self, view: WindowView, gaps: Sequence[Gap]) -> _Found:
@@ -137,50 +140,64 @@ class RememberRetriever:
         single, pooled = score_window(view, vectors, tokens, self._settings.retrieve)
         place = {turn.id: at for at, turn in enumerate(view.turns)}
         asking = [place[gap["turn_id"]] for gap in gaps]
-        answered = have_answers(
+        related = related_turns(
             view, gaps, None if vectors is None else vectors[asking], self._history.encoder
         )
         candidates = [
-            self._single_turns(view, gap["id"], answers, single[at])
-            for gap, answers, at in zip(gaps, answered, asking, strict=True)
+            self._single_turns(view, gap["id"], mask, single[at])
+            for gap, mask, at in zip(gaps, related, asking, strict=True)
         ]
-        return [*candidates, self._single_turns(view, None, True, pooled)], degraded
+        nothing = np.zeros(view.history, bool)
+        return [*candidates, self._single_turns(view, None, nothing, pooled)], degraded
 
     def _single_turns(
-        self, view: WindowView, gap_id: str | None, answers: bool, scores: Floats
+        self, view: WindowView, gap_id: str | None, related: NDArray[np.bool_], scores: Floats
     ) -> Candidates:
         best = best_first(scores, self._settings.allocate.longest_ranking)
         best = best[np.isfinite(scores[best])]
+        turns = view.index.turns
         return {
             "gap_id": gap_id,
-            "answers": answers,
-            "turn_ids": [[view.index.turns[at].id] for at in best],
-            "scores": [float(scores[at]) for at in best],
+            "related": [turns[at].id for at in best[related[best]].tolist()],
+            "turn_ids": [[turns[at].id] for at in best.tolist()],
+            "scores": scores[best].tolist(),
         }
 
 
-def have_answers(
+def related_turns(
     view: WindowView,
     gaps: Sequence[Gap],
     vectors: Vectors | None,
     encoder: TextEncoder | None,
-) -> list[bool]:
-    """Per gap whether some turn of the history is close enough to hold an answer.
+) -> NDArray[np.bool_]:
+    """Which turns of the history are close enough to each gap to be its evidence.
 
-    By cosine with the gap's vector where the encoder says what is unrelated; else by whether any
-    turn shares an anchor that is no speaker's name.
+    Where the encoder says what is unrelated: those whose cosine with the gap's vector is above,
+    and, where there is any such turn at all, those that share a rare anchor. Without: those that
+    share a rare anchor. A speaker's name is no anchor. Shape (gaps, history turns).
     """
-    floor = getattr(encoder, "unrelated_below", None)
-    if vectors is not None and floor is not None and view.index.embedded(view.history):
-        closest = view.index.cosines(vectors[: len(gaps)], turns=view.history).max(axis=1)
-        return [bool(cosine >= floor) for cosine in closest]
     names = {term for speaker in view.index.speakers for term in extract_terms(speaker)}
     anchors = [
         [term for term in extract_terms(" ".join(gap["anchors"])) if term not in names]
         for gap in gaps
     ]
     shared = view.index.postings.match(anchors, turns=view.history).rarest()
-    return [bool(row.any()) for row in shared]
+    sharing: NDArray[np.bool_] = shared >= _RARE_SHARE * np.log1p((view.history - 0.5) / 1.5)
+    sharing &= shared > 0
+    floor = getattr(encoder, "unrelated_below", None)
+    if vectors is None or floor is None or not view.index.embedded(view.history):
+        return sharing
+    close = view.index.cosines(vectors[: len(gaps)], turns=view.history) >= floor
+    related: NDArray[np.bool_] = close | (sharing & close.any(axis=1, keepdims=True))
+    return related
+
+
+def _ids_of(
+    view: WindowView, spans: Sequence[TokenChunk], mask: NDArray[np.bool_]
+) -> list[str]:
+    """Ids of the turns of some chunks for which the mask is set."""
+    places = dict.fromkeys(at for span in spans for at in range(span.first, span.last + 1))
+    return [view.index.turns[at].id for at in places if mask[at]]
 
 
 def query_with_anchors(gap: Gap) -> str:

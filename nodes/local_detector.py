@@ -32,6 +32,7 @@ _NEW_WEIGHT = 3.0
 _BACK_REFERENCE, _MOST_BACK_REFERENCES = 0.5, 3
 # Salience as a share: the middle and the slope of a logistic curve over the measured range.
 _MIDDLE, _SLOPE = 8.0, 0.4
+_LEAST_SALIENCE = 0.1  # below it a turn repeats what the window says itself
 
 Rarity = Mapping[str, tuple[float, float]]
 """Per term known to the history: idf over the highest idf, and idf."""
@@ -66,7 +67,7 @@ def find_gaps(view: WindowView, settings: DetectSettings) -> list[Gap]:
     gaps = [
         describe_gap(mention, view.turns, view.language, settings.max_anchors)
         for mention in ranked
-        if mention.known
+        if mention.known and mention.salience >= _LEAST_SALIENCE
     ]
     return number_gaps(gaps)
 

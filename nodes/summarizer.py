@@ -221,7 +221,7 @@ class Summarize:
         self, window: Sequence[Turn], memory: Sequence[Turn], gaps: Sequence[Gap]
     ) -> Summary:
         by_id = {turn.id: turn for turn in memory}
-        return compose(window, report_worth(window), gaps, by_id, self._settings.summarize)
+        return compose(window, report_worth(window, None), gaps, by_id, self._settings.summarize)
 
 
 def _as_turn(memory: MemoryTurn) -> Turn:

@@ -57,7 +57,7 @@ class PaperRefiner:
             rankings.append(
                 {
                     "gap_id": found["gap_id"],
-                    "answers": found["answers"],
+                    "related": found["related"],
                     "turn_ids": [view.index.turns[at[place]].id for place in order],
                     "scores": [float(scores[row, at[place]]) for place in order],
                 }
@@ -85,7 +85,7 @@ class RememberRefiner:
         return [
             {
                 "gap_id": found["gap_id"],
-                "answers": found["answers"],
+                "related": found["related"],
                 "turn_ids": [turns[0] for turns in found["turn_ids"]],
                 "scores": found["scores"],
             }

@@ -108,8 +108,8 @@ class Ranking(TypedDict):
 
     gap_id: str | None
     """The gap it serves; None for the whole window's."""
-    answers: bool
-    """Whether any turn of the history is close enough to be an answer."""
+    related: list[str]
+    """Those of its turns that are close enough to the gap to be its evidence."""
     turn_ids: list[str]
     scores: list[float]
 
@@ -119,8 +119,8 @@ class Candidates(TypedDict):
 
     gap_id: str | None
     """The gap that asks; None where the window itself is the query."""
-    answers: bool
-    """Whether any turn of the history is close enough to be an answer."""
+    related: list[str]
+    """Those of its turns that are close enough to the gap to be its evidence."""
     turn_ids: list[list[str]]
     """Per candidate its turns: a chunk's, or a single one."""
     scores: list[float]

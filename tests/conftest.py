@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,32 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("tests")
 
 _SHARED = Path(__file__).parents[2] / "shared"
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """With REMEMBER_GRAPH_NO_SKIPS=1 a skip is a failure, but for want of the data folder."""
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+    if os.environ.get("REMEMBER_GRAPH_NO_SKIPS") == "1" and not re.search(r"\bshared\b", reason):
+        report.outcome = "failed"
+        report.longrepr = f"REMEMBER_GRAPH_NO_SKIPS=1 allows no skip, got: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Judge the skips of tests."""
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Judge the skips of whole modules."""
+    report = yield
+    _refuse_skip(report)
+    return report
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,8 @@
 """The searchable form of one stream: turns, postings, vectors and chunk bounds, in one order.
 
-It only grows: adding turns appends to each part. Who adds or searches holds `lock`. Every search names how many turns are history
+It only grows: adding turns appends to each part. Every search names how many turns are history
 (`turns`); what comes after them, the window included, counts neither as a result nor in any
-statistic.
+statistic. Who adds or searches holds `lock`.
 """
 
 from __future__ import annotations
