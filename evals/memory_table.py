@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from rich.box import SIMPLE
 from rich.table import Table
 
 from remember_graph.evals.memory_report import MemoryReport, PartReport, RunReport
+
+
+_LONGEST_HEADING = 9
+
+
+def _shorten(heading: str) -> str:
+    """A heading that leaves room for its neighbours."""
+    if len(heading) <= _LONGEST_HEADING:
+        return heading
+    return heading[: _LONGEST_HEADING - 1] + "."
 
 
 def memory_table(report: MemoryReport) -> Table:
@@ -17,16 +28,17 @@ def memory_table(report: MemoryReport) -> Table:
     embeddings = report["embeddings"] or "none"
     table = Table(
         title=f"Evidence recall on {report['bench']}, embeddings {embeddings}",
-        caption="95 % interval: bootstrap over dialogues; build: median / 95th percentile",
+        caption="95 % interval: bootstrap over dialogues; build: median / 95th percentile in ms",
+        box=SIMPLE,
+        padding=(0, 1, 0, 0),  # a row should fit a terminal of 130 columns
     )
     kinds = _names([run["by_kind"] for run in runs])
     domains = _names([run["by_domain"] for run in runs])
     for heading in ("method", "detections"):
-        table.add_column(heading)
-    for heading in ("budget", "history", "gaps", "recall", "95 %", *kinds, *domains):
-        table.add_column(heading, justify="right")
-    for heading in ("tokens", "build ms"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, no_wrap=True)
+    parts = [_shorten(part) for part in (*kinds, *domains)]
+    for heading in ("budget", "history", "gaps", "recall", "95 %", *parts, "tokens", "build"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for run in runs:
         table.add_row(*_cells(run, kinds, domains))
     return table
@@ -51,7 +63,7 @@ def _cells(run: RunReport, kinds: list[str], domains: list[str]) -> list[str]:
         *(_recall(run["by_kind"].get(kind)) for kind in kinds),
         *(_recall(run["by_domain"].get(domain)) for domain in domains),
         f"{run['memory_tokens_mean']:,.0f}",
-        f"{build['p50']:.1f} / {build['p95']:.1f}",
+        f"{build['p50']:.0f} / {build['p95']:.0f}",
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from remember_graph.chat_models import first_line
 from remember_graph.errors import ModelError
 from remember_graph.protocols import Vectors
 
@@ -31,7 +32,7 @@ class LangChainEncoder:
         try:
             return _unit(self._embeddings.embed_documents(list(texts)), len(texts))
         except Exception as error:  # every provider raises its own classes
-            raise ModelError(f"embedding model {self.id} failed: {error}") from error
+            raise ModelError(f"embedding model {self.id} failed: {first_line(error)}") from error
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """See `TextEncoder`; one call a query, since the interface has no batch of queries."""
@@ -40,7 +41,7 @@ class LangChainEncoder:
         try:
             return _unit([self._embeddings.embed_query(text) for text in texts], len(texts))
         except Exception as error:
-            raise ModelError(f"embedding model {self.id} failed: {error}") from error
+            raise ModelError(f"embedding model {self.id} failed: {first_line(error)}") from error
 
 
 def _unit(rows: Sequence[Sequence[float]], expected: int) -> Vectors:

@@ -41,7 +41,9 @@ def compose(
     sentences: list[Sentence] = []
     told: set[str] = set()
     for at in chosen:
-        sentences.append(_sentence(window[at], gaps_of.get(window[at].id, []), memory, told, settings))
+        sentences.append(
+            _sentence(window[at], gaps_of.get(window[at].id, []), memory, told, settings)
+        )
     return {
         "text": "\n".join(sentence["text"] for sentence in sentences),
         "writer": "extractive",
@@ -84,9 +86,13 @@ def quote(turn: Turn, longest: int) -> str:
         >>> quote(Turn("Ana", "We take the blue one", time="2024-05-01T10:00:00"), 14)
         'Ana (2024-05-01 10:00): “We take the …”'
     """
-    text = " ".join(turn.text.split())
+    text, speaker = _flat(turn.text), _flat(turn.speaker)
     if len(text) > longest:
         cut = text.rfind(" ", 0, longest)
         text = text[: cut if cut > longest // 2 else longest] + " …"
-    when = f" ({turn.time[:16].replace('T', ' ')})" if turn.time else ""
-    return f"{turn.speaker}{when}: “{text}”" if turn.speaker else f"“{text}”{when}"
+    when = f" ({_flat(turn.time[:16].replace('T', ' '))})" if turn.time else ""
+    return f"{speaker}{when}: “{text}”" if speaker else f"“{text}”{when}"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

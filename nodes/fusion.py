@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import TypeVar
 
@@ -17,17 +18,19 @@ def reciprocal_rank_fusion(
 ) -> list[tuple[Item, float]]:
     """Items with the sum of 1 / (k + rank) over the rankings that hold them, best first.
 
-    Cormack, Clarke and Büttcher 2009. Equal scores keep the order of first appearance.
+    Cormack, Clarke and Büttcher 2009. Equal scores keep the order of first appearance; the sums
+    are exact, so that the same ranks in another order are an equal score.
 
     Example:
         >>> reciprocal_rank_fusion([["a", "b"], ["b"]], k=1)
         [('b', 0.8333333333333333), ('a', 0.5)]
     """
-    scores: dict[Item, float] = {}
+    parts: dict[Item, list[float]] = {}
     for ranking in rankings:
         for rank, item in enumerate(ranking, start=1):
-            scores[item] = scores.get(item, 0.0) + 1 / (k + rank)
-    return sorted(scores.items(), key=lambda pair: -pair[1])
+            parts.setdefault(item, []).append(1 / (k + rank))
+    scores = [(item, math.fsum(shares)) for item, shares in parts.items()]
+    return sorted(scores, key=lambda pair: -pair[1])
 
 
 def standardise(scores: Floats) -> Floats:
@@ -48,6 +51,8 @@ def best_first(scores: Floats, limit: int) -> NDArray[np.intp]:
         >>> best_first(np.array([1.0, 3.0, 3.0, 2.0]), 3).tolist()
         [1, 2, 3]
     """
+    if limit < 1:
+        return np.zeros(0, np.intp)
     if limit < len(scores):
         # Everything that ties with the last place stays in, so that ties break by position.
         threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]

@@ -115,7 +115,7 @@ def _usable_gaps(
     dropped = _Dropped()
     gaps = [gap for item in items if (gap := _gap(item, window, settings, dropped)) is not None]
     gaps.sort(key=lambda gap: -gap["salience"])
-    dropped.add("no place in the list", len(gaps) - settings.max_gaps if gaps else 0)
+    dropped.add("no place in the list", max(0, len(gaps) - settings.max_gaps))
     return number_gaps(gaps[: settings.max_gaps]), dropped
 
 
@@ -147,15 +147,16 @@ def _gap(
 
 
 def _turn_of(value: object, window: Sequence[Turn]) -> Turn | None:
-    """The turn that a model means by `3`, `"[3]"`, `"w3"` or a turn's own id."""
+    """The turn that a model means by `3`, `"[3]"`, `"w3"` or, where none has it, a turn's own id."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    text = str(value).strip() if not isinstance(value, bool) else ""
-    by_id = next((turn for turn in window if turn.id == text), None)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    text = str(value).strip()
     number = re.fullmatch(r"\[?w?(\d{1,6})\]?", text)
-    if by_id is None and number and 1 <= int(number.group(1)) <= len(window):
+    if number and 1 <= int(number.group(1)) <= len(window):
         return window[int(number.group(1)) - 1]
-    return by_id
+    return next((turn for turn in window if turn.id == text), None)
 
 
 def _phrase(value: object, longest: int) -> str:
@@ -165,4 +166,4 @@ def _phrase(value: object, longest: int) -> str:
 def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return 0.5
-    return min(1.0, max(0.0, float(value)))
+    return float(min(1, max(0, value)))  # an int may be too large for a float

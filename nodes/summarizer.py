@@ -14,6 +14,7 @@ from typing import Any
 
 from remember_graph.chat_models import Reply
 from remember_graph.errors import ModelError
+from remember_graph.languages import detect_language
 from remember_graph.lenient_json import find_items, strip_thinking
 from remember_graph.model_steps import Ask, Outcome, Steps
 from remember_graph.nodes.composer import compose
@@ -21,6 +22,7 @@ from remember_graph.nodes.report_worth import report_worth
 from remember_graph.prompts import one_line, quote_turns, render
 from remember_graph.settings import Settings, SummarizeSettings
 from remember_graph.state import Gap, GraphState, MemoryTurn, Sentence, Summary
+from remember_graph.terms import extract_terms
 from remember_graph.types import Turn
 
 SUMMARY_SCHEMA: dict[str, Any] = {
@@ -44,7 +46,10 @@ SUMMARY_SCHEMA: dict[str, Any] = {
 }
 
 _HANDLE = re.compile(r"\b([wm])(\d{1,5})\b")
-_INLINE_CITES = re.compile(r"\s*[\[(]\s*[wm]\d{1,5}(?:\s*[,;]\s*[wm]\d{1,5})*\s*[\])]")
+_CITES = r"[\[(]\s*[wm]\d{1,5}(?:\s*[,;]\s*[wm]\d{1,5})*\s*[\])]"
+_INLINE_CITES = re.compile(f" ?{_CITES}")
+_CITES_BEHIND_STOP = re.compile(rf"([.!?。！？…])((?:[^\S\n]*{_CITES})+)")
+_BROKEN_JSON = re.compile(r'"sentences"\s*:')
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？…])\s+|\n+")
 
 
@@ -109,13 +114,13 @@ def _gap_lines(gaps: Sequence[Gap], window: Sequence[Turn], memory: Sequence[Tur
     for gap in gaps:
         found = [memory_handles[id] for id in gap["evidence"] if id in memory_handles][:4]
         see = f" (perhaps in {', '.join(found)})" if found else " (nothing found earlier)"
-        lines.append(f"- {window_handles.get(gap['turn_id'], '?')}: {one_line(gap['missing'])}{see}")
+        lines.append(
+            f"- {window_handles.get(gap['turn_id'], '?')}: {one_line(gap['missing'])}{see}"
+        )
     return "\n<gaps>\n" + "\n".join(lines) + "\n</gaps>\n" if lines else ""
 
 
-def _sentences(
-    reply: Outcome, handles: Mapping[str, str], gaps: Sequence[Gap]
-) -> list[Sentence]:
+def _sentences(reply: Outcome, handles: Mapping[str, str], gaps: Sequence[Gap]) -> list[Sentence]:
     return read_sentences(reply.text, handles, gaps) if isinstance(reply, Reply) else []
 
 
@@ -123,14 +128,23 @@ def read_sentences(text: str, handles: Mapping[str, str], gaps: Sequence[Gap]) -
     """The sentences of an answer: JSON where it is, else prose with `[w3, m2]` marks."""
     items = find_items(text, "sentences")
     if items is None:
-        prose = strip_thinking(text).strip("`{}[] \n")
-        items = [{"text": part, "cites": []} for part in _SENTENCE_END.split(prose)]
+        items = [{"text": part, "cites": []} for part in _SENTENCE_END.split(_prose(text))]
     sentences = []
     for item in items:
         sentence = _sentence(item, handles, gaps)
         if sentence is not None:
             sentences.append(sentence)
     return sentences
+
+
+def _prose(text: str) -> str:
+    """The answer's text with the marks behind a full stop drawn before it; none of broken JSON."""
+    text = strip_thinking(text)
+    if _BROKEN_JSON.search(text):
+        return ""
+    if not _INLINE_CITES.match(text):  # else each mark stands before what it belongs to
+        text = _CITES_BEHIND_STOP.sub(r"\2\1", text)
+    return text.strip("`{} \n")
 
 
 def _sentence(
@@ -140,9 +154,10 @@ def _sentence(
     if not isinstance(raw, str):
         return None
     listed = item.get("cites")
+    raw = " ".join(raw.split())
     named = " ".join(str(cite) for cite in listed) if isinstance(listed, list) else str(listed)
     inline = " ".join(_INLINE_CITES.findall(raw))
-    text = " ".join(_INLINE_CITES.sub("", raw).split()).replace("&lt;", "<")
+    text = _INLINE_CITES.sub("", raw).strip().replace("&lt;", "<")
     if not any(char.isalnum() for char in text):
         return None
     names = dict.fromkeys("".join(match) for match in _HANDLE.findall(f"{named} {inline}"))
@@ -221,7 +236,11 @@ class Summarize:
         self, window: Sequence[Turn], memory: Sequence[Turn], gaps: Sequence[Gap]
     ) -> Summary:
         by_id = {turn.id: turn for turn in memory}
-        return compose(window, report_worth(window, None), gaps, by_id, self._settings.summarize)
+        spoken = detect_language(
+            term for turn in (*memory, *window) for term in extract_terms(turn.line)
+        )
+        worth = report_worth(window, spoken)
+        return compose(window, worth, gaps, by_id, self._settings.summarize)
 
 
 def _as_turn(memory: MemoryTurn) -> Turn:

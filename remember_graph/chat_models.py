@@ -7,6 +7,7 @@ no-stream tag, so that no token of them reaches the stream of a surrounding agen
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,6 +17,8 @@ from remember_graph.errors import ConfigError, MissingExtraError, ModelError
 # LangGraph's `TAG_NOSTREAM`, spelled out: importing it would load the whole library here.
 _NO_STREAM_TAG = "nostream"
 _TIMEOUT_S = 120
+# LangChain knows which package a provider is in, and says it in the message of its ImportError.
+_PIP_PACKAGE = re.compile(r"pip install (?:-U )?([\w.-]*\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,9 @@ class ChatModel:
             )
         self._model = model
         self.name = str(
-            getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__
+            getattr(model, "model_name", None)
+            or getattr(model, "model", None)
+            or type(model).__name__
         )
 
     def call(
@@ -119,9 +124,10 @@ class ChatModel:
     def _failure(self, error: Exception) -> ModelError:
         where = getattr(self._model, "openai_api_base", None)
         at = f" at {where}" if where else ""
-        first_line = str(error).strip().splitlines()[0] if str(error).strip() else ""
+        name, line = type(error).__name__, first_line(error)
+        reason = line if line == name else f"{name}: {line}"
         return ModelError(
-            f"model {self.name}{at} failed: {type(error).__name__}: {first_line}",
+            f"model {self.name}{at} failed: {reason}",
             rejected=getattr(error, "status_code", None) in (400, 422),
         )
 
@@ -144,11 +150,13 @@ def _reply(answer: Any) -> Reply:  # noqa: ANN401
         return Reply(answer)
     usage = getattr(answer, "usage_metadata", None) or {}
     details = getattr(answer, "response_metadata", None) or {}
-    reason = details.get("finish_reason") or details.get("stop_reason") or details.get("done_reason")
+    reason = (
+        details.get("finish_reason") or details.get("stop_reason") or details.get("done_reason")
+    )
     return Reply(
         _text_of(answer),
-        int(usage.get("input_tokens", 0)),
-        int(usage.get("output_tokens", 0)),
+        int(usage.get("input_tokens") or 0),  # some servers send null
+        int(usage.get("output_tokens") or 0),
         reason in ("length", "max_tokens"),
     )
 
@@ -178,7 +186,7 @@ def load_chat_model(
         api_key: For that server; most of one's own ask for none.
 
     Raises:
-        ConfigError: The name cannot be read, or a base URL stands without a name.
+        ConfigError: The name cannot be read, or a base URL stands without one.
         MissingExtraError: The provider's package is not installed.
         ModelError: The provider refused to make it.
     """
@@ -186,6 +194,11 @@ def load_chat_model(
         if base_url is not None:
             raise ConfigError(f"`base_url` {base_url!r} needs a `model`, got none")
         return None
+    if base_url is not None and not isinstance(spec, str):
+        raise ConfigError(
+            f"`base_url` {base_url!r} needs a `model` given as provider:name, "
+            f"got {type(spec).__name__}, which knows its own address"
+        )
     if isinstance(spec, ChatModel):
         return spec
     return ChatModel(_from_name(spec, base_url, api_key) if isinstance(spec, str) else spec)
@@ -206,14 +219,32 @@ def _from_name(name: str, base_url: str | None, api_key: str | None) -> Any:  # 
             options["api_key"] = api_key or "EMPTY"  # the client insists on one
     try:
         return cast("Any", init_chat_model)(model, model_provider=provider, **options)
-    except ImportError as error:
-        package = f"langchain-{provider.replace('_', '-')}"
-        raise MissingExtraError(
-            f"`model` {name!r} needs a package that is not installed; run: pip install {package}"
-        ) from error
-    except ValueError as error:
-        first_line = str(error).splitlines()[0]
-        raise ConfigError(f"`model` {name!r} is not known: {first_line}") from error
-    except Exception as error:
-        first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ModelError(f"`model` {name!r} could not be set up: {first_line}") from error
+    except Exception as error:  # every provider raises its own classes
+        raise setup_error(f"`model` {name!r}", error) from error
+
+
+def setup_error(what: str, error: Exception) -> ConfigError | MissingExtraError | ModelError:
+    """The error of ours, in one line, for what LangChain raised on making a model by its name.
+
+    Args:
+        what: The argument and its value, as the message begins.
+        error: As it came.
+    """
+    if isinstance(error, ImportError):
+        named = _PIP_PACKAGE.search(str(error))
+        how = f"run: pip install {named.group(1)}" if named else first_line(error)
+        return MissingExtraError(f"{what} needs a package that is not installed; {how}")
+    if isinstance(error, ValueError):
+        return ConfigError(f"{what} is not known: {first_line(error)}")
+    return ModelError(f"{what} could not be set up: {first_line(error)}")
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's message, or its class where it has none.
+
+    Example:
+        >>> first_line(ValueError("no such model\\nknown are: x, y")), first_line(TimeoutError())
+        ('no such model', 'TimeoutError')
+    """
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

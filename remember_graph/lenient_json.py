@@ -10,29 +10,46 @@ import json
 import re
 from typing import Any
 
-_THINKING = re.compile(r"<(think|thinking|analysis|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-# Templates that open the block in the prompt leave only its end in the answer.
-_THINKING_END = re.compile(r"^.*</(?:think|thinking|analysis|reasoning)>", re.DOTALL | re.IGNORECASE)
-_THINKING_OPEN = re.compile(r"<(?:think|thinking|analysis|reasoning)>", re.IGNORECASE)
+_TAG_OR_OPENER = re.compile(
+    r"<(?P<close>/?)(?:think|thinking|analysis|reasoning)>|(?P<opener>[\[{])", re.IGNORECASE
+)
+_FENCE = re.compile(r"```\w*")
+_BARE_LIST = re.compile(r"\[(?=\s*+[{\]])")
+_OBJECT = re.compile(r'\{(?=\s*+")')
+# A string, even one that is cut off; a bracket; any other word.
+_STRING = r'"(?:[^"\\]++|\\.)*+"?'
+_TOKEN = re.compile(rf'{_STRING}|[\[\]{{}}]|[^\s\[\]{{}}",:]++', re.DOTALL)
+_STRING_OR_TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=\s*+[\]}}])", re.DOTALL)
+_ESCAPE = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
 _DECODER = json.JSONDecoder(strict=False)  # raw line breaks inside strings are common
-_BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrtu]|u[0-9a-fA-F]{4})')
-_BAD_UNICODE = re.compile(r"\\u(?![0-9a-fA-F]{4})")
-_TRAILING_COMMA = re.compile(r",(\s*[\]}])")
 # No answer of an allowed length needs more; a hostile one must not take quadratic time.
 _MOST_ATTEMPTS = 2_000
 
 
 def strip_thinking(text: str) -> str:
-    """The answer without the thinking before it.
+    """The answer without the thinking; a tag inside a JSON value is part of that value.
 
     Example:
         >>> strip_thinking("<think>hm</think>\\n[1]")
         '[1]'
     """
-    text = _THINKING.sub("", text)
-    text = _THINKING_END.sub("", text)
-    opened = _THINKING_OPEN.search(text)
-    return (text[: opened.start()] if opened else text).strip()
+    kept: list[str] = []
+    start, end, attempts, thinking = 0, 0, 0, False
+    for mark in _TAG_OR_OPENER.finditer(text):
+        if mark.start() < end:
+            continue  # inside the value before
+        if mark["opener"]:
+            if not thinking and attempts < _MOST_ATTEMPTS:
+                attempts += 1
+                end = _value_and_end(text, mark.start())[1]
+        elif mark["close"]:
+            if not thinking:  # templates that open the block in the prompt leave only its end
+                kept.clear()
+            start, thinking = mark.end(), False
+        elif not thinking:
+            kept.append(text[start : mark.start()])
+            thinking = True
+    return "".join([*kept, "" if thinking else text[start:]]).strip()
 
 
 def find_items(text: str, key: str) -> list[dict[str, Any]] | None:
@@ -52,54 +69,84 @@ def find_items(text: str, key: str) -> list[dict[str, Any]] | None:
         >>> find_items('{"gaps": []}', "gaps"), find_items("I see no gaps.", "gaps")
         ([], None)
     """
-    text = _mended(strip_thinking(text))
-    whole = _first_whole(text, key)
-    if whole is not None:
-        return whole
-    salvaged = _objects_inside(text, key)
-    return salvaged or None
+    text = strip_thinking(text)
+    wrapped = _first_list(text, re.compile(rf'"{re.escape(key)}"\s*+:\s*+\['))
+    if wrapped is not None:
+        return wrapped
+    bare = _first_list(text, _BARE_LIST)
+    # An empty one with other text beside it is no answer: a check box, a list inside an item.
+    if bare or (bare == [] and "".join(_FENCE.sub("", text).split()) == "[]"):
+        return bare
+    return _unlisted(text, key) or None
 
 
-def _mended(text: str) -> str:
-    text = _BAD_UNICODE.sub(r"\\\\u", _BAD_ESCAPE.sub(r"\\\\", text))
-    return _TRAILING_COMMA.sub(r"\1", text)
+def _first_list(text: str, opening: re.Pattern[str]) -> list[dict[str, Any]] | None:
+    """The objects of the first list with any; else empty where there is a list of nothing."""
+    end, nothing = 0, None
+    for opener in opening.finditer(text):
+        if opener.start() < end:
+            continue  # inside the list before
+        items, end, closed = _items_from(text, opener.end())
+        if found := _objects(items):
+            return found
+        if closed and not items:
+            nothing = []
+    return nothing
 
 
-def _first_whole(text: str, key: str) -> list[dict[str, Any]] | None:
-    """The first complete JSON value that is such a list, bare or wrapped."""
-    for start in _starts(text, "[{"):
-        value = _value_at(text, start)
-        if isinstance(value, dict) and isinstance(value.get(key), list):
-            return [item for item in value[key] if isinstance(item, dict)]
-        if isinstance(value, list) and (not value or isinstance(value[0], dict)):
-            return [item for item in value if isinstance(item, dict)]
-    return None
+def _unlisted(text: str, key: str) -> list[dict[str, Any]]:
+    """Objects one after the other, in no list."""
+    first = _OBJECT.search(text)
+    items = _items_from(text, first.start())[0] if first else []
+    return [item for item in _objects(items) if key not in item]
 
 
-def _objects_inside(text: str, key: str) -> list[dict[str, Any]]:
-    """Complete objects that stand beside each other in an incomplete list."""
-    found: list[dict[str, Any]] = []
-    end = 0
-    for start in _starts(text, "{"):
-        if start < end:
-            continue  # inside the object before
-        value, stop = _value_and_end(text, start)
-        if isinstance(value, dict) and key not in value:
-            found.append(value)
-            end = stop
-    return found
+def _objects(items: list[Any]) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)]
 
 
-def _starts(text: str, openers: str) -> list[int]:
-    return [at for at, char in enumerate(text) if char in openers][:_MOST_ATTEMPTS]
+def _items_from(text: str, at: int) -> tuple[list[Any], int, bool]:
+    """The values up to the end of their list, where that is, and whether it was found.
 
-
-def _value_at(text: str, start: int) -> Any:  # noqa: ANN401 - any JSON value
-    return _value_and_end(text, start)[0]
+    A value that cannot be read is None. One that is cut off is left out with all inside it.
+    """
+    items: list[Any] = []
+    while token := _TOKEN.search(text, at):
+        if token.group() == "]":
+            return items, token.end(), True
+        value, at = _value_and_end(text, token.start())
+        if at == token.start():  # not valid as it stands
+            at = _end_of_value(text, at)
+            if at < 0:
+                break
+            value = _mended_value(text[token.start() : at])
+        items.append(value)
+    return items, len(text), False
 
 
 def _value_and_end(text: str, start: int) -> tuple[Any, int]:
+    """The valid JSON value that starts there and its end; the end is the start where none does."""
     try:
         return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None, start
+
+
+def _end_of_value(text: str, start: int) -> int:
+    """Where the token or the balanced brackets that start there end; -1 where they are cut off."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token.group(), 0)
+        if depth <= 0:
+            return token.end()
+    return -1
+
+
+def _mended_value(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """The value with bad escapes taken as text and without trailing commas; None if no use."""
+
+    def mend(match: re.Match[str]) -> str:
+        piece = match.group()
+        return "" if piece == "," else _ESCAPE.sub(lambda pair: pair[1] or r"\\", piece)
+
+    return _value_and_end(_STRING_OR_TRAILING_COMMA.sub(mend, text), 0)[0]

@@ -38,7 +38,7 @@ Steps = Generator[Ask, Outcome, Result]
 
 @dataclass(slots=True)
 class Spent:
-    """What the calls so far cost; a call that failed counts as a call."""
+    """What the calls so far cost; one that failed counts, one that no model took does not."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -53,8 +53,9 @@ class Spent:
 class _Driver(Generic[Result]):
     """The part of driving that has no await: hand over, count, notice the end."""
 
-    def __init__(self, steps: Steps[Result]) -> None:
+    def __init__(self, steps: Steps[Result], model: ChatModel | None) -> None:
         self._steps = steps
+        self._calls_an_ask = 0 if model is None else 1
         self._spent = Spent()
         self.ended: tuple[Result, Spent] | None = None
 
@@ -70,7 +71,7 @@ class _Driver(Generic[Result]):
         except StopIteration as end:
             self.ended = (end.value, self._spent)
             return None
-        self._spent.calls += 1
+        self._spent.calls += self._calls_an_ask
         return ask
 
     def finish(self) -> tuple[Result, Spent]:
@@ -82,7 +83,7 @@ class _Driver(Generic[Result]):
 
 def run(steps: Steps[Result], model: ChatModel | None) -> tuple[Result, Spent]:
     """The result of the steps and what their calls cost."""
-    driver = _Driver(steps)
+    driver = _Driver(steps, model)
     ask = driver.advance(None)
     while ask is not None:
         ask = driver.advance(_called(model, ask))
@@ -91,7 +92,7 @@ def run(steps: Steps[Result], model: ChatModel | None) -> tuple[Result, Spent]:
 
 async def arun(steps: Steps[Result], model: ChatModel | None) -> tuple[Result, Spent]:
     """The async twin of `run`; what the steps do between calls runs in a thread."""
-    driver = _Driver(steps)
+    driver = _Driver(steps, model)
     ask = await asyncio.to_thread(driver.advance, None)
     while ask is not None:
         ask = await asyncio.to_thread(driver.advance, await _acalled(model, ask))

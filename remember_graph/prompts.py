@@ -15,8 +15,8 @@ from string import Template
 from remember_graph.chat_models import Message
 from remember_graph.types import Turn
 
-_TAGS = re.compile(r"<(?=\s*/?\s*(?:window|memory|gaps|rules)\b)", re.IGNORECASE)
-_LINE_BREAKS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
+# Possessive: blanks are never given back, so that a long run of them takes linear time.
+_TAGS = re.compile(r"<(?=\s*+(?:/\s*+)?(?:window|memory|gaps|rules)\b)", re.IGNORECASE)
 _PARTS = re.compile(r"^## (system|user)\n", re.MULTILINE)
 
 
@@ -25,8 +25,7 @@ def _parts(name: str) -> dict[str, Template]:
     text = (files("remember_graph.nodes") / "prompts" / f"{name}.md").read_text("utf-8")
     pieces = _PARTS.split(text)  # head, role, text, role, text
     return {
-        role: Template(body.strip())
-        for role, body in zip(pieces[1::2], pieces[2::2], strict=True)
+        role: Template(body.strip()) for role, body in zip(pieces[1::2], pieces[2::2], strict=True)
     }
 
 
@@ -45,7 +44,8 @@ def prompt_version(name: str) -> str:
 
 def one_line(text: str) -> str:
     """The text on one line, unable to open or close a tag of ours."""
-    return _TAGS.sub("&lt;", _LINE_BREAKS.sub(" ⏎ ", text.strip()))
+    lines = (line.strip() for line in text.splitlines())
+    return _TAGS.sub("&lt;", " ⏎ ".join(line for line in lines if line))
 
 
 def quote_turns(turns: Sequence[Turn], prefix: str = "") -> str:
@@ -62,4 +62,4 @@ def quote_turns(turns: Sequence[Turn], prefix: str = "") -> str:
 
 
 def _when(time: str | None) -> str:
-    return f" ({time[:16].replace('T', ' ')})" if time else ""
+    return f" ({one_line(time[:16].replace('T', ' '))})" if time else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
@@ -14,18 +15,33 @@ Preset = Literal["remember", "paper"]
 PRESETS: tuple[str, ...] = get_args(Preset)
 
 
-def _check_at_least(owner: object, minimum: float, *names: str) -> None:
+def _check_count(owner: object, minimum: int, *names: str) -> None:
     for name in names:
         value = getattr(owner, name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value < minimum:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ConfigError(f"`{name}` must be an int, got {value!r}")
+        if value < minimum:
             raise ConfigError(f"`{name}` must be >= {minimum}, got {value!r}")
+
+
+def _check_factor(owner: object, *names: str) -> None:
+    for name in names:
+        value = getattr(owner, name)
+        if not _is_number(value) or not -math.inf < value < math.inf:  # nan is not, either
+            raise ConfigError(f"`{name}` must be a finite number, got {value!r}")
+        if value < 0:
+            raise ConfigError(f"`{name}` must be >= 0, got {value!r}")
 
 
 def _check_share(owner: object, *names: str) -> None:
     for name in names:
         value = getattr(owner, name)
-        if not isinstance(value, int | float) or not 0 <= value <= 1:
+        if not _is_number(value) or not 0 <= value <= 1:
             raise ConfigError(f"`{name}` must be between 0 and 1, got {value!r}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +59,7 @@ class DetectSettings:
     max_output_tokens: int = 2048
 
     def __post_init__(self) -> None:
-        _check_at_least(self, 1, "max_gaps", "max_anchors", "max_output_tokens")
+        _check_count(self, 1, "max_gaps", "max_anchors", "max_output_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +87,9 @@ class RetrieveSettings:
     bm25_b_turns: float = 0.3
 
     def __post_init__(self) -> None:
-        _check_at_least(self, 1, "chunk_tokens", "top_k_each", "top_k", "rrf_k")
-        _check_at_least(self, 0, "chunk_overlap", "bm25_k1")
+        _check_count(self, 1, "chunk_tokens", "top_k_each", "top_k", "rrf_k")
+        _check_count(self, 0, "chunk_overlap")
+        _check_factor(self, "bm25_k1")
         _check_share(self, "bm25_b", "bm25_b_turns")
         if self.chunk_overlap >= self.chunk_tokens:
             raise ConfigError(
@@ -97,7 +114,7 @@ class AllocateSettings:
 
     def __post_init__(self) -> None:
         _check_share(self, "recent_share", "recent_share_pooled")
-        _check_at_least(self, 1, "longest_ranking")
+        _check_count(self, 1, "longest_ranking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +132,8 @@ class SummarizeSettings:
     quote_chars: int = 240
 
     def __post_init__(self) -> None:
-        _check_at_least(self, 1, "max_sentences", "max_output_tokens")
-        _check_at_least(self, 40, "quote_chars")
+        _check_count(self, 1, "max_sentences", "max_output_tokens")
+        _check_count(self, 40, "quote_chars")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +176,7 @@ class Settings:
         if self.preset not in PRESETS:
             allowed = " or ".join(PRESETS)
             raise ConfigError(f"`preset` must be {allowed}, got {self.preset!r}")
-        for name in ("budget", "window"):
-            if not isinstance(getattr(self, name), int):
-                raise ConfigError(f"`{name}` must be an int, got {getattr(self, name)!r}")
-        _check_at_least(self, 1, "budget", "window")
+        _check_count(self, 1, "budget", "window")
         if not callable(self.count_tokens):
             raise ConfigError(f"`count_tokens` must be callable, got {self.count_tokens!r}")
 

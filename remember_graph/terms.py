@@ -15,15 +15,17 @@ from remember_graph.scripts import COMBINING, MARKS, UNSPACED
 
 _LETTER = rf"(?:[^\W{UNSPACED}{COMBINING}]|[{MARKS}])"
 _JOINT = "[-+.,:/@]"
+# C++, C#, F#: a letter that no other letter of a spaced script stands beside.
+_SIGN = rf"[a-z](?:\+\+|#)(?!{_LETTER})"
 # One greedy pass without overlap between the classes, so that no input takes more than linear time.
 _TERM = re.compile(
-    r"(?P<sign>\b[a-z](?:\+\+|#)(?!\w))"  # C++, C#, F#
-    rf"|(?P<spaced>{_LETTER}+(?:['’]{_LETTER}+)?(?:{_JOINT}{_LETTER}+(?:['’]{_LETTER}+)?)*)"
+    rf"(?P<sign>(?<!{_LETTER}){_SIGN})"
+    rf"|(?P<spaced>{_LETTER}+(?:['’]{_LETTER}+)?"
+    rf"(?:{_JOINT}(?!{_SIGN}){_LETTER}+(?:['’]{_LETTER}+)?)*)"
     rf"|(?P<run>[{UNSPACED}{COMBINING}]+)"
 )
 _ASCII_TERM = re.compile(
-    r"(?P<sign>\b[a-z](?:\+\+|#)(?!\w))"
-    rf"|(?P<spaced>\w+(?:'\w+)?(?:{_JOINT}\w+(?:'\w+)?)*)"
+    rf"(?P<sign>\b{_SIGN})|(?P<spaced>\w+(?:'\w+)?(?:{_JOINT}(?!{_SIGN})\w+(?:'\w+)?)*)"
 )
 _WORD = re.compile(rf"{_LETTER}+(?:'{_LETTER}+)?")
 _CLUSTER = re.compile(rf"[^{COMBINING}][{COMBINING}]*|[{COMBINING}]+")
@@ -31,6 +33,8 @@ _CLUSTER = re.compile(rf"[^{COMBINING}][{COMBINING}]*|[{COMBINING}]+")
 _WHOLE = re.compile(r"[^@]+@[^@]+\.[^@]+|[^\d]*\d.*", re.DOTALL)
 # A longer run is no word (a base64 block, a key); whole it would only fill the vocabulary.
 _LONGEST = 64
+# No letter has so many marks. Putting a run of marks in order (NFKC) takes quadratic time.
+_MARK_RUN = re.compile(r"([^\w\s]{32})[^\w\s]+")
 
 
 def extract_terms(text: str) -> list[str]:
@@ -67,6 +71,7 @@ def _words(piece: str) -> list[str]:
 def _normalise(text: str) -> str:
     if text.isascii():
         return text.lower()
+    text = _MARK_RUN.sub(r"\1", text)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return "".join(
         str(unicodedata.decimal(char)) if char.isdecimal() and not char.isascii() else char
@@ -76,7 +81,7 @@ def _normalise(text: str) -> str:
 
 def _grams(run: str) -> list[str]:
     """Each letter (with its marks) and each pair of neighbours."""
-    letters = _CLUSTER.findall(run)
+    letters = [cluster[: _LONGEST // 2] for cluster in _CLUSTER.findall(run)]
     grams: list[str] = []
     for index, letter in enumerate(letters):
         grams.append(letter)

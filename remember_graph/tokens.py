@@ -22,14 +22,16 @@ _PIECE = re.compile(
     r"|(?P<digits>\d+)"
     rf"|(?P<dense>[{HAN}{KANA}{HANGUL}{SOUTH_EAST_ASIAN}{COMBINING}]+)"
     rf"|(?P<word>(?:[^\W\d_]|[{MARKS}])+)"
-    r"|(?P<ascii>[!-/:-@\[-`{-~])"
     r"|(?P<space>\s+)"
+    # What is left of ASCII and of Latin-1, and typographic quotes, dashes, dots: one token each.
+    r"|(?P<sign>[\x00-\x7f\u00a1-\u00bf\u2010-\u2027])"
     r"|(?P<other>.)",
     re.DOTALL,
 )
-# Latin words up to 7 letters are one token, then one more for every 4 letters begun. Measured on
-# 16,000 English chat lines: the sum is within 2 % of BERT's WordPiece.
-_WHOLE_WORD, _WORD_PIECE = 7, 4
+# Latin words up to 8 letters are one token, then one more for every 4 letters begun. Measured on
+# the 11,022 turns of gapbench (English): the sum is 2.4 % above BERT's WordPiece; with 7 letters
+# 5.7 % above, with 9 it is 0.1 % below.
+_WHOLE_WORD, _WORD_PIECE = 8, 4
 _ASCII_PIECE = re.compile(r"[A-Za-z]+|\d+|[^\sA-Za-z\d]")
 
 
@@ -64,4 +66,4 @@ def _cost(kind: str, piece: str) -> int:
         return -(-2 * len(piece) // 3)  # Cyrillic, Greek, Arabic, Indic: two tokens, three letters
     if kind == "space":
         return 0
-    return 1 if kind == "ascii" else 3  # emoji and rare signs: most tokenizers fall back to bytes
+    return 1 if kind == "sign" else 3  # emoji and rare signs: most tokenizers fall back to bytes

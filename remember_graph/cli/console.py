@@ -14,6 +14,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from remember_graph.errors import ConfigError
 
+_PIPED_WIDTH = 140  # of tables; text in a pipe or a file is not wrapped at all
+
 Advance = Callable[[int, int], None]
 
 
@@ -27,7 +29,9 @@ def prepare_streams() -> None:
 
 def output() -> Console:
     """The console for results; lines are wrapped for a terminal alone."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    if sys.stdout.isatty():
+        return Console(highlight=False)
+    return Console(highlight=False, soft_wrap=True, width=_PIPED_WIDTH)
 
 
 def messages() -> Console:
