@@ -67,7 +67,7 @@ def find_gaps(view: WindowView, settings: DetectSettings) -> list[Gap]:
     gaps = [
         describe_gap(mention, view.turns, view.language, settings.max_anchors)
         for mention in ranked
-        if mention.known and mention.salience >= _LEAST_SALIENCE
+        if mention.salience >= _LEAST_SALIENCE
     ]
     return number_gaps(gaps)
 
@@ -108,7 +108,10 @@ def _mentions(
                 known={term: rarity[term][0] for term in known},
                 new=frozenset(new),
                 said_before=frozenset(seen),
-                salience=1 / (1 + math.exp(-_SLOPE * (salience - _MIDDLE))),
+                salience=max(
+                    1 / (1 + math.exp(-_SLOPE * (salience - _MIDDLE))),
+                    _LEAST_SALIENCE if back else 0.0,  # "as agreed" leans on the past in any case
+                ),
             )
         )
         seen.update(terms)

@@ -147,7 +147,7 @@ def _gap(
 
 
 def _turn_of(value: object, window: Sequence[Turn]) -> Turn | None:
-    """The turn that a model means by `3`, `"[3]"`, `"w3"` or, where none has it, a turn's own id."""
+    """The turn that a model means by `3`, `"[3]"`, `"w3"`, or else by a turn's own id."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float | str):

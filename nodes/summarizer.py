@@ -48,9 +48,10 @@ SUMMARY_SCHEMA: dict[str, Any] = {
 _HANDLE = re.compile(r"\b([wm])(\d{1,5})\b")
 _CITES = r"[\[(]\s*[wm]\d{1,5}(?:\s*[,;]\s*[wm]\d{1,5})*\s*[\])]"
 _INLINE_CITES = re.compile(f" ?{_CITES}")
-_CITES_BEHIND_STOP = re.compile(rf"([.!?。！？…])((?:[^\S\n]*{_CITES})+)")
+_STOP = "[.!?\u3002\uff01\uff1f\u2026]"
+_CITES_BEHIND_STOP = re.compile(rf"({_STOP})((?:[^\S\n]*{_CITES})+)")
 _BROKEN_JSON = re.compile(r'"sentences"\s*:')
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？…])\s+|\n+")
+_SENTENCE_END = re.compile(rf"(?<={_STOP})\s+|\n+")
 
 
 def ask_for_summary(

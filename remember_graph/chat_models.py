@@ -240,10 +240,10 @@ def setup_error(what: str, error: Exception) -> ConfigError | MissingExtraError 
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's message, or its class where it has none.
+    r"""The first line of an error's message, or its class where it has none.
 
     Example:
-        >>> first_line(ValueError("no such model\\nknown are: x, y")), first_line(TimeoutError())
+        >>> first_line(ValueError("no such model\nknown are: x, y")), first_line(TimeoutError())
         ('no such model', 'TimeoutError')
     """
     lines = str(error).strip().splitlines()

@@ -11,49 +11,54 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, Protocol, cast
 
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 # Words that carry grammar and no content; enough of them to recognise a language by.
 FUNCTION_WORDS: dict[str, frozenset[str]] = {
-    "en": frozenset(
+    "en": _set_of(
         """a an the and or but if so as at by for from in into of on to up out with about than then
         i me my we us our you your he him his she her it its they them their this that these those
         is am are was were be been being do does did have has had will would can could should may
-        not no just there here what which who when where how i'm it's that's don't""".split()
+        not no just there here what which who when where how i'm it's that's don't"""
     ),
-    "de": frozenset(
+    "de": _set_of(
         """der die das den dem des ein eine einen einem einer und oder aber wenn als wie am im in
         an auf aus bei mit nach von vor zu zum zur für um ich mich mir du dich dir er ihn ihm sie
         es wir uns ihr ihnen euch mein dein sein ist bin bist sind war waren wird werden hat habe
-        haben hatte kann nicht auch nur noch schon so da dann hier was wer wo doch ja mal""".split()
+        haben hatte kann nicht auch nur noch schon so da dann hier was wer wo doch ja mal"""
     ),
-    "fr": frozenset(
+    "fr": _set_of(
         """le la les un une des du de et ou mais si que qui quoi dans en au aux sur sous par pour
         avec sans je me moi tu te toi il elle on nous vous ils elles ce cet cette ces mon ma mes
         ton ta tes son sa ses est suis es sont était ai as a ont avait pas ne plus y à c'est j'ai
-        qu'il d'un d'une être avoir fait là""".split()
+        qu'il d'un d'une être avoir fait là"""
     ),
-    "es": frozenset(
+    "es": _set_of(
         """el la los las un una unos unas y o pero si que quien en de del al a con sin por para
         sobre yo me mi tú te tu él ella lo le se nos nosotros ellos ellas les su sus este esta esto
         ese esa eso es soy eres son era está están estoy he ha han había no ya muy más como cuando
-        donde hay""".split()
+        donde hay"""
     ),
-    "it": frozenset(
+    "it": _set_of(
         """il lo la i gli le un uno una e o ma se che chi in di del della dei delle da dal al alla
         con per su tra fra io mi tu ti lui lei ci noi vi voi loro si mio tuo suo questo questa
         quello quella è sono sei siamo era ho hai ha hanno non più anche come quando dove già
-        c'è""".split()
+        c'è"""
     ),
-    "pt": frozenset(
+    "pt": _set_of(
         """o a os as um uma uns umas e ou mas se que quem em de do da dos das no na nos nas ao à
         com sem por para eu me mim tu te você ele ela nós eles elas lhe seu sua meu minha este esta
         isto esse essa isso é sou são era está estão estou tem tenho têm não já mais muito como
-        quando onde""".split()
+        quando onde"""
     ),
-    "nl": frozenset(
+    "nl": _set_of(
         """de het een en of maar als dan die dat dit deze in op aan van voor met bij naar uit om te
         ik me mij je jij jou hij hem zij ze wij we ons jullie hun hen mijn jouw zijn haar is ben
         bent was waren word wordt worden heb hebt heeft had hadden kan niet ook nog wel er hier
-        daar wat wie waar hoe""".split()
+        daar wat wie waar hoe"""
     ),
 }
 _SNOWBALL = {
@@ -73,7 +78,7 @@ _SHARE, _ENOUGH, _DIFFERENT = 0.18, 12, 6
 
 
 class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802 - Snowball's own name
+    def stemWord(self, word: str) -> str: ...  # Snowball's own name
 
 
 @cache

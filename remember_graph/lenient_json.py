@@ -27,10 +27,10 @@ _MOST_ATTEMPTS = 2_000
 
 
 def strip_thinking(text: str) -> str:
-    """The answer without the thinking; a tag inside a JSON value is part of that value.
+    r"""The answer without the thinking; a tag inside a JSON value is part of that value.
 
     Example:
-        >>> strip_thinking("<think>hm</think>\\n[1]")
+        >>> strip_thinking("<think>hm</think>\n[1]")
         '[1]'
     """
     kept: list[str] = []
@@ -41,7 +41,7 @@ def strip_thinking(text: str) -> str:
         if mark["opener"]:
             if not thinking and attempts < _MOST_ATTEMPTS:
                 attempts += 1
-                end = _value_and_end(text, mark.start())[1]
+                end = _end_of_json(text, mark.start())
         elif mark["close"]:
             if not thinking:  # templates that open the block in the prompt leave only its end
                 kept.clear()
@@ -53,7 +53,7 @@ def strip_thinking(text: str) -> str:
 
 
 def find_items(text: str, key: str) -> list[dict[str, Any]] | None:
-    """The objects of the list that an answer gives, whole ones also of a list cut off.
+    r"""The objects of the list that an answer gives, whole ones also of a list cut off.
 
     Args:
         text: The answer of a model.
@@ -64,7 +64,7 @@ def find_items(text: str, key: str) -> list[dict[str, Any]] | None:
         answer holds no such list at all.
 
     Example:
-        >>> find_items('Sure! ```json\\n{"gaps": [{"a": 1}, {"a": 2}, {"a":', "gaps")
+        >>> find_items('Sure! ```json\n{"gaps": [{"a": 1}, {"a": 2}, {"a":', "gaps")
         [{'a': 1}, {'a': 2}]
         >>> find_items('{"gaps": []}', "gaps"), find_items("I see no gaps.", "gaps")
         ([], None)
@@ -82,7 +82,8 @@ def find_items(text: str, key: str) -> list[dict[str, Any]] | None:
 
 def _first_list(text: str, opening: re.Pattern[str]) -> list[dict[str, Any]] | None:
     """The objects of the first list with any; else empty where there is a list of nothing."""
-    end, nothing = 0, None
+    end = 0
+    nothing: list[dict[str, Any]] | None = None
     for opener in opening.finditer(text):
         if opener.start() < end:
             continue  # inside the list before
@@ -114,22 +115,19 @@ def _items_from(text: str, at: int) -> tuple[list[Any], int, bool]:
     while token := _TOKEN.search(text, at):
         if token.group() == "]":
             return items, token.end(), True
-        value, at = _value_and_end(text, token.start())
-        if at == token.start():  # not valid as it stands
-            at = _end_of_value(text, at)
-            if at < 0:
-                break
-            value = _mended_value(text[token.start() : at])
-        items.append(value)
+        at = _end_of_value(text, token.start())
+        if at < 0:
+            break
+        items.append(_value(text[token.start() : at]))
     return items, len(text), False
 
 
-def _value_and_end(text: str, start: int) -> tuple[Any, int]:
-    """The valid JSON value that starts there and its end; the end is the start where none does."""
+def _end_of_json(text: str, start: int) -> int:
+    """Where the valid JSON value that starts there ends; the start where there is none."""
     try:
-        return _DECODER.raw_decode(text, start)
+        return _DECODER.raw_decode(text, start)[1]
     except (ValueError, RecursionError):
-        return None, start
+        return start
 
 
 def _end_of_value(text: str, start: int) -> int:
@@ -142,11 +140,17 @@ def _end_of_value(text: str, start: int) -> int:
     return -1
 
 
-def _mended_value(text: str) -> Any:  # noqa: ANN401 - any JSON value
-    """The value with bad escapes taken as text and without trailing commas; None if no use."""
+def _value(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """What a piece of JSON says, as it stands or else mended; None where it cannot be read."""
+    for piece in (text, _STRING_OR_TRAILING_COMMA.sub(_mended, text)):
+        try:
+            return _DECODER.decode(piece)
+        except (ValueError, RecursionError):
+            continue
+    return None
 
-    def mend(match: re.Match[str]) -> str:
-        piece = match.group()
-        return "" if piece == "," else _ESCAPE.sub(lambda pair: pair[1] or r"\\", piece)
 
-    return _value_and_end(_STRING_OR_TRAILING_COMMA.sub(mend, text), 0)[0]
+def _mended(match: re.Match[str]) -> str:
+    """Nothing for a trailing comma, a string with each bad escape taken as the text it is."""
+    piece = match.group()
+    return "" if piece == "," else _ESCAPE.sub(lambda pair: pair[1] or r"\\", piece)

@@ -49,17 +49,18 @@ def one_line(text: str) -> str:
 
 
 def quote_turns(turns: Sequence[Turn], prefix: str = "") -> str:
-    """One line a turn: `[handle] speaker (time): text`, handles counting from 1.
+    r"""One line a turn: `[handle] speaker (time): text`, handles counting from 1.
 
     Example:
-        >>> quote_turns([Turn("Ana", "Yes.\\nThe blue one.", time="2024-05-01T10:00:00")], "w")
+        >>> quote_turns([Turn("Ana", "Yes.\nThe blue one.", time="2024-05-01T10:00:00")], "w")
         '[w1] Ana (2024-05-01 10:00): Yes. ⏎ The blue one.'
     """
     return "\n".join(
-        f"[{prefix}{number}] {one_line(turn.speaker) or '?'}{_when(turn.time)}: {one_line(turn.text)}"
+        f"[{prefix}{number}] {_who_and_when(turn)}: {one_line(turn.text)}"
         for number, turn in enumerate(turns, start=1)
     )
 
 
-def _when(time: str | None) -> str:
-    return f" ({one_line(time[:16].replace('T', ' '))})" if time else ""
+def _who_and_when(turn: Turn) -> str:
+    who = one_line(turn.speaker) or "?"
+    return f"{who} ({one_line(turn.time[:16].replace('T', ' '))})" if turn.time else who

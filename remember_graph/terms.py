@@ -14,14 +14,14 @@ import unicodedata
 from remember_graph.scripts import COMBINING, MARKS, UNSPACED
 
 _LETTER = rf"(?:[^\W{UNSPACED}{COMBINING}]|[{MARKS}])"
-_JOINT = "[-+.,:/@]"
+_APOSTROPHE, _JOINT = "['\u2019]", "[-+.,:/@]"
 # C++, C#, F#: a letter that no other letter of a spaced script stands beside.
 _SIGN = rf"[a-z](?:\+\+|#)(?!{_LETTER})"
 # One greedy pass without overlap between the classes, so that no input takes more than linear time.
 _TERM = re.compile(
     rf"(?P<sign>(?<!{_LETTER}){_SIGN})"
-    rf"|(?P<spaced>{_LETTER}+(?:['’]{_LETTER}+)?"
-    rf"(?:{_JOINT}(?!{_SIGN}){_LETTER}+(?:['’]{_LETTER}+)?)*)"
+    rf"|(?P<spaced>{_LETTER}+(?:{_APOSTROPHE}{_LETTER}+)?"
+    rf"(?:{_JOINT}(?!{_SIGN}){_LETTER}+(?:{_APOSTROPHE}{_LETTER}+)?)*)"
     rf"|(?P<run>[{UNSPACED}{COMBINING}]+)"
 )
 _ASCII_TERM = re.compile(
@@ -61,7 +61,7 @@ def extract_terms(text: str) -> list[str]:
 
 def _words(piece: str) -> list[str]:
     """A single word, or joined ones: the whole where it is an address or an id, then its parts."""
-    piece = piece.replace("’", "'")
+    piece = piece.replace("\u2019", "'")
     words = [word[:_LONGEST] for word in _WORD.findall(piece)]
     if len(words) > 1 and len(piece) <= _LONGEST and _WHOLE.fullmatch(piece):
         return [piece, *words]

@@ -22,6 +22,7 @@ from langchain_core.language_models import FakeListChatModel
 
 from remember_graph import AddReport, Memory, Settings, Turn
 from remember_graph.errors import ConfigError, HistoryError, ModelError
+from remember_graph.history.history import History
 from remember_graph.tokens import count_tokens
 
 _TURNS = [
@@ -317,6 +318,7 @@ def test_with_embeddings_nothing_is_degraded(hash_encoder: Any) -> None:
     assert _catch_up(_TURNS, embeddings=hash_encoder)["degraded"] == []
 
 
+# BUG: `paper` with a model that embeds queries but no documents raises ModelError out of the graph.
 @pytest.mark.parametrize("preset", ["remember", "paper"])
 @pytest.mark.parametrize(
     "broken", [_Broken(), _Broken(documents=False), _Broken(queries=False)], ids=["all", "queries", "documents"]
@@ -376,6 +378,7 @@ class _Changing:
     encode_queries = encode_documents
 
 
+# BUG: `StreamIndex._add_vectors` raises a bare ValueError where the widths of one model differ.
 @pytest.mark.parametrize("preset", ["remember", "paper"])
 def test_vectors_of_another_width_under_the_same_name_do_no_harm(
     tmp_path: Path, preset: Any
@@ -492,13 +495,18 @@ def test_threads_add_and_catch_up_on_one_memory(
         assert memory.add("party", chat) == AddReport(added=0, known=120)
         for result in results:
             _check_rules(result, {turn.id: turn for turn in chat}, settings)
+            assert not any("no vector" in line for line in result["degraded"])
 
 
 @pytest.mark.usefixtures("hasty_threads")
 def test_threads_catch_up_on_many_streams_of_one_memory(hash_encoder: Any) -> None:
-    # More window turns than queries are remembered, so that their cache is emptied underway.
-    chats = {f"s{n}": [Turn("Ana", f"{n} {t.text}", id=t.id) for t in _long_chat(90)] for n in range(8)}
-    settings = Settings(window=1_000, budget=200)
+    # 8 windows of about 90 turns: more than the 512 queries whose vectors are remembered, so that
+    # what one thread remembers is forgotten by another.
+    chats = {
+        f"s{n}": [Turn("Ana", f"{n} {turn.text}", id=turn.id) for turn in _long_chat(120)]
+        for n in range(8)
+    }
+    settings = Settings(window=90, budget=20, count_tokens=lambda _: 1)
     with _open(embeddings=hash_encoder, settings=settings) as memory:
         for name, chat in chats.items():
             memory.add(name, chat)
@@ -508,6 +516,35 @@ def test_threads_catch_up_on_many_streams_of_one_memory(hash_encoder: Any) -> No
                 memory.catch_up(name)
 
         assert _all_at_once(*(lambda name=name: catch_up(name) for name in chats)) == []
+
+
+def test_vectors_that_another_thread_makes_forgotten_are_not_lost(hash_encoder: Any) -> None:
+    # BUG: History.encode_queries forgets remembered vectors while another thread relies on them.
+    entered, others_done = threading.Event(), threading.Event()
+
+    class Slow:
+        id = "slow"
+
+        def encode_documents(self, texts: Sequence[str]) -> Any:
+            return hash_encoder.encode_documents(texts)
+
+        def encode_queries(self, texts: Sequence[str]) -> Any:
+            if "new" in texts:
+                entered.set()
+                others_done.wait(timeout=60)
+            return hash_encoder.encode_queries(texts)
+
+    history = History(encoder=Slow())
+    history.encode_queries(["old"])
+
+    def others() -> None:
+        entered.wait(timeout=60)
+        history.encode_queries([f"query {n}" for n in range(600)])
+        others_done.set()
+
+    raised = _all_at_once(lambda: history.encode_queries(["old", "new"]), others)
+
+    assert raised == []
 
 
 # What every catch-up keeps to
@@ -637,13 +674,13 @@ def _summary_answers(draw: Any) -> str:
 
 @given(data=st.data(), chat=_CHATS, gaps=_gap_answers(), summary=_summary_answers())
 def test_every_catch_up_with_a_model_keeps_to_the_rules(
-    hash_encoder: Any, data: Any, chat: list[Turn], gaps: str, summary: str
+    data: Any, chat: list[Turn], gaps: str, summary: str
 ) -> None:
     settings = _settings(data.draw)
     # The detector's answer comes first; a repair of it is answered by the summary and fails.
     model = FakeListChatModel(responses=[gaps, summary])
 
-    result = _catch_up(chat, settings=settings, model=model, embeddings=hash_encoder)
+    result = _catch_up(chat, settings=settings, model=model, embeddings=_Broken(False, False))
 
     _check_rules(result, {turn.id: turn for turn in chat}, settings)
     assert 2 <= result["usage"]["model_calls"] <= 3

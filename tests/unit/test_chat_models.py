@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.language_models.fake import FakeListLLM
@@ -66,6 +66,15 @@ def test_tokens_are_those_the_server_counted(scripted: Any) -> None:
     assert (reply.input_tokens, reply.output_tokens) == (7, 2)
 
 
+def test_tokens_that_the_server_leaves_open_are_0(scripted: Any) -> None:
+    answer = AIMessage("Hello")
+    answer.usage_metadata = cast(Any, {"input_tokens": None, "output_tokens": None})
+
+    reply = ChatModel(scripted(answer)).call(_PROMPT, max_tokens=9)
+
+    assert (reply.input_tokens, reply.output_tokens) == (0, 0)
+
+
 def test_a_reply_in_parts_is_the_text_of_its_parts(scripted: Any) -> None:
     parts: Any = [
         {"type": "reasoning", "reasoning": "hm"},
@@ -93,7 +102,7 @@ def test_the_async_twin_fails_the_same(scripted: Any) -> None:
 
 
 def test_a_failure_without_a_message_names_its_class(scripted: Any) -> None:
-    with pytest.raises(ModelError, match="failed: TimeoutError"):
+    with pytest.raises(ModelError, match=r"failed: TimeoutError$"):
         ChatModel(scripted(TimeoutError())).call(_PROMPT, max_tokens=9)
 
 
@@ -129,6 +138,14 @@ def test_an_address_without_a_model_is_refused() -> None:
         load_chat_model(None, base_url="http://x")
 
 
+@pytest.mark.parametrize("loaded", [False, True])
+def test_an_address_beside_a_model_object_is_refused(scripted: Any, loaded: bool) -> None:
+    model = ChatModel(scripted()) if loaded else scripted()
+
+    with pytest.raises(ConfigError, match="`base_url` 'http://x' needs a `model` given as"):
+        load_chat_model(model, base_url="http://x")
+
+
 @pytest.mark.parametrize("name", ["gpt-5-mini", "openai:", ":x", ""])
 def test_a_name_without_a_provider_says_how_it_is_written(name: str) -> None:
     with pytest.raises(ConfigError, match="must be provider:name"):
@@ -145,7 +162,8 @@ def test_an_unknown_provider_is_named() -> None:
     [
         ("ollama:llama3", "langchain-ollama"),
         ("google_genai:x", "langchain-google-genai"),
-        ("bedrock:x", "langchain-aws"),  # BUG: says langchain-bedrock, which is no such package
+        ("bedrock:x", "langchain-aws"),
+        ("nvidia:x", "langchain-nvidia-ai-endpoints"),
     ],
 )
 def test_a_missing_package_is_named_with_the_pip_line(name: str, package: str) -> None:
@@ -157,7 +175,6 @@ def test_a_missing_package_is_named_with_the_pip_line(name: str, package: str) -
 
 
 def test_a_refusal_without_words_is_still_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    # BUG: `str(error).splitlines()[0]` of an empty message raises IndexError.
     def refuse(*args: object, **options: object) -> None:
         raise ValueError
 

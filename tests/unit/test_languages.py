@@ -62,8 +62,18 @@ def test_function_words_that_are_18_in_100_are_a_language() -> None:
 
 
 def test_one_speaker_whose_name_is_a_function_word_makes_no_language() -> None:
-    # BUG: Ben's name before every line counts as the Dutch "ben": half of all terms.
     assert detect_language(["ben", "dzisiaj", "ben", "jutro"] * 10) is None
+
+
+@pytest.mark.parametrize(("different", "language"), [(5, None), (6, "en")])
+def test_a_language_needs_six_different_function_words(
+    different: int, language: str | None
+) -> None:
+    assert detect_language(_TWELVE[:different] * 12) == language
+
+
+def test_a_name_that_is_a_function_word_does_not_outvote_the_language() -> None:
+    assert detect_language([*_TWELVE, *["ben"] * 20]) == "en"
 
 
 @given(st.lists(st.lists(st.sampled_from(["the", "is", "der", "la", "zzz"]), max_size=8)))

@@ -68,7 +68,6 @@ def test_steps_without_a_model_are_told_so(drive: Drive) -> None:
 
 
 def test_a_call_that_no_model_took_is_not_counted(drive: Drive) -> None:
-    # BUG: `Spent.calls` is 1 though no model was called.
     assert drive(_ask(1), None)[1].calls == 0
 
 

@@ -28,10 +28,10 @@ _DENSE = [
         (" \n\t", 0),
         ("one", 1),
         ("seven77", 2),  # a word and a number
-        ("abcdefg", 1),  # seven letters are whole
-        ("abcdefgh", 2),  # one more letter begins a second piece
-        ("abcdefghijk", 2),  # 7 + 4
-        ("abcdefghijkl", 3),  # 7 + 4 + 1
+        ("abcdefgh", 1),  # eight letters are whole
+        ("abcdefghi", 2),  # one more letter begins a second piece
+        ("abcdefghijkl", 2),  # 8 + 4
+        ("abcdefghijklm", 3),  # 8 + 4 + 1
         ("1234", 2),  # three digits a token
         ("don't", 3),  # don, ', t
         ("été", 1),
@@ -39,6 +39,9 @@ _DENSE = [
         ("会議", 3),  # 2 at 1.5
         ("\N{PARTY POPPER}", 3),
         ("Ana: ok", 3),
+        ("\x07", 1),
+        ("«¿Ya?»", 5),  # one each: « ¿ Ya ? »
+        ("\u201cok\u201d \u2013 \u2026", 5),  # typographic quotes, dash and dots one each
     ],
 )
 def test_a_text_costs_what_its_pieces_cost(text: str, tokens: int) -> None:
@@ -55,16 +58,12 @@ def test_chinese_japanese_korean_and_thai_cost_a_token_a_character_or_more(text:
     assert count_tokens(text) >= len(text)
 
 
-_printable = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]))
-
-
-@given(_printable, _printable)
+@given(st.text(), st.text())
 def test_two_texts_together_cost_no_more_than_apart(one: str, other: str) -> None:
     assert count_tokens(f"{one} {other}") <= count_tokens(one) + count_tokens(other)
 
 
 def test_a_control_character_costs_the_same_beside_ascii_and_beside_other_letters() -> None:
-    # BUG: 1 in an ASCII text (the shortcut), 3 in any other, so adding up two texts is not safe.
     assert count_tokens("\x07 é") == count_tokens("\x07") + count_tokens("é")
 
 
@@ -79,16 +78,14 @@ def test_a_megabyte_of_one_thing_is_counted(letter: str) -> None:
 
 
 def test_a_typographic_apostrophe_costs_what_a_typed_one_does() -> None:
-    # BUG: 3 tokens as a rare sign; phones write it in every contraction.
     assert count_tokens("don’t") == count_tokens("don't")
 
 
-def test_english_chats_cost_within_5_percent_of_word_pieces(shared: Path) -> None:
-    # BUG: 6 % above; 3 % with `_WHOLE_WORD` = 8.
+def test_english_chats_cost_up_to_3_percent_more_than_word_pieces(shared: Path) -> None:
     counted = expected = 0
     for path in sorted((shared / "gapbench" / "dialogues").glob("*.json")):
         for turn in json.loads(path.read_text("utf-8"))["turns"]:
             counted += count_tokens(f"{turn['speaker']}: {turn['text']}")
             expected += turn["tokens"]
 
-    assert abs(counted - expected) <= 0.05 * expected
+    assert expected <= counted <= 1.03 * expected

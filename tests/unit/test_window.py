@@ -83,8 +83,8 @@ def test_a_clipped_text_is_the_beginning_of_the_text_and_a_mark(text: str, size:
 
 
 def test_a_text_is_clipped_between_words() -> None:
-    # `Ana` and `:` are 2 tokens, the mark [ … ] 1 + 3 + 1: of 9, two words are left.
-    clipped = clip_turn(Turn("Ana", "one two three four five six seven ten"), 9, count_tokens)
+    # `Ana` and `:` are 2 tokens, the mark [ … ] 3: of 7, two words are left.
+    clipped = clip_turn(Turn("Ana", "one two three four five six seven ten"), 7, count_tokens)
 
     assert clipped.text == "one two […]"
 

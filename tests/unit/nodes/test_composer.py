@@ -115,5 +115,8 @@ def test_a_quotation_is_one_line(text: str) -> None:
 
 
 def test_a_speaker_of_two_lines_is_quoted_on_one() -> None:
-    # BUG: only the text is put on one line.
-    assert "\n" not in quote(Turn("Ana\nBen", "Hi"), 40)
+    assert quote(Turn("Ana\nBen", "Hi"), 40) == "Ana Ben: “Hi”"
+
+
+def test_a_time_of_two_lines_is_quoted_on_one() -> None:
+    assert quote(Turn("Ana", "Hi", time="1 May\nnoon"), 40) == "Ana (1 May noon): “Hi”"

@@ -73,7 +73,6 @@ def test_a_usable_answer_becomes_gaps() -> None:
 
 
 def test_a_usable_answer_is_not_degraded() -> None:
-    # BUG: `len(gaps) - max_gaps` is negative and so true: "-11 with no place in the list".
     assert _detect([_item()]).degraded == []
 
 
@@ -113,11 +112,15 @@ def test_a_turn_may_be_named_by_its_id() -> None:
 
 
 def test_a_number_is_the_one_that_the_model_saw_and_not_an_id() -> None:
-    # BUG: ids win over numbers, but the model sees numbers only: 3 is taken for the turn whose
-    # id is 3, which it was shown as [1].
     window = [Turn("Ana", "x", id="3"), Turn("Ana", "y", id="4"), Turn("Ana", "z", id="5")]
 
     assert _detect([_item(turn=3)], window=window).gaps[0]["turn_id"] == "5"
+
+
+def test_a_number_that_no_turn_was_shown_under_is_an_id() -> None:
+    window = [Turn("Ana", "x", id="30"), Turn("Ana", "y", id="40")]
+
+    assert _detect([_item(turn=40)], window=window).gaps[0]["turn_id"] == "40"
 
 
 @pytest.mark.parametrize(
@@ -128,6 +131,7 @@ def test_a_number_is_the_one_that_the_model_saw_and_not_an_id() -> None:
         ({"turn": None}, "an unknown turn"),
         ({"turn": True}, "an unknown turn"),
         ({"turn": 1.5}, "an unknown turn"),
+        ({"turn": ["a"]}, "an unknown turn"),
         ({"query": " "}, "an empty query"),
         ({"query": None}, "an empty query"),
         ({"kind": "causal"}, "an unknown kind"),
@@ -159,7 +163,6 @@ def test_a_salience_is_brought_between_0_and_1(salience: object, read: float) ->
 
 
 def test_a_salience_of_400_digits_is_1() -> None:
-    # BUG: `float` of so large an int raises OverflowError.
     assert _detect([_item(salience=10**400)]).gaps[0]["salience"] == 1.0
 
 

@@ -151,10 +151,39 @@ def test_prose_is_read_sentence_by_sentence() -> None:
 
 
 def test_a_mark_behind_the_full_stop_belongs_to_the_sentence_before_it() -> None:
-    # BUG: the text is split at the stop, so each mark goes to the next sentence, the last is lost.
     sentences = _read("Ana takes the boat. [m1] Ben agrees. [w2]")
 
-    assert [s["cites"] for s in sentences] == [["m"], ["b"]]
+    assert [(s["text"], s["cites"]) for s in sentences] == [
+        ("Ana takes the boat.", ["m"]),
+        ("Ben agrees.", ["b"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("prose", "cites"),
+    [
+        ("[m1] One. [w2] Two.", [["m"], ["b"]]),  # here the marks stand before
+        ("One.\n[w2] Two.", [[], ["b"]]),
+        ("One! (m1) [w1]\n\nTwo [w2]", [["m", "a"], ["b"]]),
+        ("```\nOne. [m1]\n```", [["m"]]),
+    ],
+)
+def test_marks_of_prose_go_to_the_sentence_they_stand_with(
+    prose: str, cites: list[list[str]]
+) -> None:
+    assert [sentence["cites"] for sentence in _read(prose)] == cites
+
+
+@pytest.mark.parametrize(
+    "answer", ['{"sentences": [{"text": "Ana ta', '{"sentences": ["One [w1]."]}']
+)
+def test_json_that_cannot_be_used_is_no_prose(answer: str) -> None:
+    assert _read(answer) == []
+
+
+@pytest.mark.parametrize("text", ["a" + " " * 1_000_000 + "b", "a." + " [w1" * 100_000])
+def test_a_long_answer_is_read(text: str) -> None:
+    assert _read(text)
 
 
 def test_sentences_of_an_answer_that_was_cut_are_kept() -> None:
@@ -164,7 +193,6 @@ def test_sentences_of_an_answer_that_was_cut_are_kept() -> None:
 
 
 def test_a_sentence_without_cites_of_an_answer_that_was_cut_is_kept() -> None:
-    # BUG: the empty list of cites is read as an answer without sentences (see find_items).
     whole = _answer(("One.", []), ("Two.", ["w2"])).text
 
     assert [s["text"] for s in _read(whole[:-20])] == ["One."]
