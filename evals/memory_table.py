@@ -7,7 +7,6 @@ from rich.table import Table
 
 from remember_graph.evals.memory_report import MemoryReport, PartReport, RunReport
 
-
 _LONGEST_HEADING = 9
 
 

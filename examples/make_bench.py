@@ -1,4 +1,6 @@
-"""Makes `lantern-bench/` of the example chat and its annotated gaps: `python examples/make_bench.py`.
+"""Makes `lantern-bench/` of the example chat and its annotated gaps.
+
+Run it as `python examples/make_bench.py`.
 
 The chat is read as a user's export would be; line numbers and quotes of the annotations become
 turn ids. Tokens are counted by the product's own counter.

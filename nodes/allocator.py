@@ -203,7 +203,7 @@ class Allocate:
         )
 
     def _recent(self, view: WindowView) -> list[str]:
-        """Ids of the turns before the window, the latest first, as far as the budget could reach."""
+        """Ids of the turns before the window, the latest first, as far as the budget reaches."""
         ids = []
         left = self._settings.budget
         for at in range(view.history - 1, -1, -1):

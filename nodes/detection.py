@@ -38,7 +38,7 @@ class GapDetector(Protocol):
 
 
 def number_gaps(gaps: Sequence[Gap]) -> list[Gap]:
-    """The gaps with the ids `g1`, `g2`, …"""
+    """The gaps with the ids `g1`, `g2` and so on."""
     return [{**gap, "id": f"g{number}"} for number, gap in enumerate(gaps, start=1)]
 
 

@@ -139,7 +139,7 @@ def describe_gap(
 def _topic_words(
     text: str, mention: Mention, speakers: frozenset[str], language: str | None
 ) -> list[str]:
-    """The turn's own words: those new in the window first, then the history's rarest, the longest."""
+    """The turn's own words: new in the window first, then the history's rarest, the longest."""
     written: dict[str, str] = {}
     for word in re.findall(r"\w+(?:'\w+)?", text):
         lowered = word.lower()
@@ -196,8 +196,15 @@ def _pronoun(context: _Context) -> _Finding | None:
     if not match:
         return None
     who, word = "who" if person else "what", match.group().lower()
-    query = f"{who.capitalize()} does {context.speaker} mean by “{word}”, speaking of {context.about}?"
-    return "referential", f"{who} “{word}” is in {_clip(context.text, match)}", query, context.topic[:2]
+    query = (
+        f"{who.capitalize()} does {context.speaker} mean by “{word}”, speaking of {context.about}?"
+    )
+    return (
+        "referential",
+        f"{who} “{word}” is in {_clip(context.text, match)}",
+        query,
+        context.topic[:2],
+    )
 
 
 def _number(context: _Context) -> _Finding | None:
@@ -237,7 +244,9 @@ def _definite_phrase(context: _Context) -> _Finding | None:
         return None
     article, phrase, head = phrases[0]
     what = f"“{article} {phrase}”"
-    query = f"What was said or decided earlier about {what}, which {context.speaker} takes as known?"
+    query = (
+        f"What was said or decided earlier about {what}, which {context.speaker} takes as known?"
+    )
     return "relational", f"what was said or decided earlier about {what}", query, [head]
 
 

@@ -116,7 +116,9 @@ class DetectGaps:
             return ["window: the stream has no turns"]
         lines = []
         if len(view.turns) == 1 and view.turns[0].text.endswith(CUT_MARK):
-            lines.append(f"window: its only turn is longer than {self._settings.window} tokens; cut")
+            lines.append(
+                f"window: its only turn is longer than {self._settings.window} tokens; cut"
+            )
         if not view.history:
             lines.append("history: there is nothing before the window")
         elif self._history.encoder is None:

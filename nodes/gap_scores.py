@@ -83,9 +83,7 @@ def vector_texts(view: WindowView, gaps: Sequence[Gap]) -> list[str]:
     return [*(gap["query"] for gap in gaps), *anchors, *(turn.line for turn in view.turns)]
 
 
-def _directions(
-    view: WindowView, gaps: Sequence[Gap], vectors: Vectors
-) -> tuple[Vectors, Vectors]:
+def _directions(view: WindowView, gaps: Sequence[Gap], vectors: Vectors) -> tuple[Vectors, Vectors]:
     """Where each gap points, and where the window turns around it point."""
     index, count = view.index, len(gaps)
     query = index.directions(vectors[:count], turns=view.history)
@@ -114,9 +112,7 @@ def _closeness(view: WindowView, gaps: Sequence[Gap]) -> Floats:
     to_window = np.cumsum(tokens[::-1])[::-1] - tokens / 2
     in_window = view.index.tokens[view.history :]
     inside = np.array([in_window[: _place(view, gap)].sum() for gap in gaps], np.float64)
-    power = [
-        _CLOSE + (_CLOSE_REFERENTIAL if gap["kind"] == "referential" else 0.0) for gap in gaps
-    ]
+    power = [_CLOSE + (_CLOSE_REFERENTIAL if gap["kind"] == "referential" else 0.0) for gap in gaps]
     distance = to_window + inside[:, np.newaxis] + _NEAR_TOKENS
     closeness: Floats = -np.array(power)[:, np.newaxis] * np.log(distance)
     return closeness
@@ -126,9 +122,7 @@ def _lexical(view: WindowView, gaps: Sequence[Gap], settings: RetrieveSettings) 
     """What the words say: shared rare words, anchors, the window's words, the chunks around."""
     count, index, turns = len(gaps), view.index, view.history
     anchors = [extract_terms(" ".join(gap["anchors"])) for gap in gaps]
-    shared = [
-        extract_terms(f"{gap['query']} {view.turns[_place(view, gap)].line}") for gap in gaps
-    ]
+    shared = [extract_terms(f"{gap['query']} {view.turns[_place(view, gap)].line}") for gap in gaps]
     window = extract_terms("\n".join(turn.line for turn in view.turns))
     found = index.postings.match(
         [
@@ -159,8 +153,7 @@ def _introduces(anchors: Matches) -> Floats:
 
 def _in_chunks(view: WindowView, gaps: Sequence[Gap], settings: RetrieveSettings) -> Floats:
     asked = [
-        extract_terms(f"{gap['query']} {gap['missing']} {' '.join(gap['anchors'])}")
-        for gap in gaps
+        extract_terms(f"{gap['query']} {gap['missing']} {' '.join(gap['anchors'])}") for gap in gaps
     ]
     chunks = view.index.chunks(view.history)
     scores = view.index.postings.scores(

@@ -192,9 +192,7 @@ def related_turns(
     return related
 
 
-def _ids_of(
-    view: WindowView, spans: Sequence[TokenChunk], mask: NDArray[np.bool_]
-) -> list[str]:
+def _ids_of(view: WindowView, spans: Sequence[TokenChunk], mask: NDArray[np.bool_]) -> list[str]:
     """Ids of the turns of some chunks for which the mask is set."""
     places = dict.fromkeys(at for span in spans for at in range(span.first, span.last + 1))
     return [view.index.turns[at].id for at in places if mask[at]]

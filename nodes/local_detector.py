@@ -86,9 +86,7 @@ def _rarity(view: WindowView, own: Sequence[Sequence[str]]) -> Rarity:
     }
 
 
-def _mentions(
-    view: WindowView, own: Sequence[Sequence[str]], rarity: Rarity
-) -> list[Mention]:
+def _mentions(view: WindowView, own: Sequence[Sequence[str]], rarity: Rarity) -> list[Mention]:
     """Per window turn what it takes as known, and how salient that is."""
     seen: set[str] = set()
     mentions = []

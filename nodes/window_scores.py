@@ -64,9 +64,7 @@ def _fused(view: WindowView, vectors: Vectors | None, settings: RetrieveSettings
         queries, turns=turns, runs=index.chunks(turns), k1=k1, b=settings.bm25_b
     )
     bm25 = standardise(singles.bm25_of_rare(0.0))
-    chunk_bm25 = standardise(
-        index.best_of_chunks(chunks.bm25_of_rare(_RARITY_POWER), turns=turns)
-    )
+    chunk_bm25 = standardise(index.best_of_chunks(chunks.bm25_of_rare(_RARITY_POWER), turns=turns))
     fused: Floats = _WEIGHTS[1] * bm25 + _WEIGHTS[3] * chunk_bm25
     if vectors is not None:
         cosine = index.cosines(vectors, turns=turns)

@@ -1,13 +1,16 @@
-"""Which writing system a stretch of text is in, as character classes for `re`.
+r"""Which writing system a stretch of text is in, as character classes for `re`.
 
 Two readers share this: the token counter (how dense is a script) and the BM25 terms (does a
-script put spaces between words). Ranges are Unicode blocks; Python's own `\\w` leaves out the
+script put spaces between words). Ranges are Unicode blocks; Python's own `\w` leaves out the
 combining marks that Indic and South-East Asian words are full of, so they are named here.
 """
 
 from __future__ import annotations
 
-HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+HAN = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
 KANA = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f\U0001b000-\U0001b16f"
 HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
 # Thai, Lao, Tibetan, Myanmar, Khmer: no spaces between words, letters and marks together.
@@ -27,5 +30,8 @@ MARKS = (
     "\u0d00-\u0d03\u0d3b-\u0d4d\u0d81-\u0d83\u0dca-\u0ddf\u200c\u200d"
 )
 
-COMBINING = "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
+COMBINING = (
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd"
+    "\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
+)
 """Marks of unspaced scripts: they extend the letter before them and never stand alone."""

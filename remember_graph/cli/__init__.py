@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Sequence
 
 from remember_graph.cli.app import app
-from remember_graph.cli.console import print_error, prepare_streams
+from remember_graph.cli.console import prepare_streams, print_error
 from remember_graph.errors import RememberGraphError
 
 _OK, _OUR_FAULT, _WRONG_INPUT, _INTERRUPTED = 0, 1, 2, 130

@@ -51,7 +51,9 @@ def catchup(
     ] = None,
     stream: Annotated[
         str | None,
-        typer.Option("--stream", metavar="NAME", help="Default: the file's stem. Slack: a channel."),
+        typer.Option(
+            "--stream", metavar="NAME", help="Default: the file's stem. Slack: a channel."
+        ),
     ] = None,
     tenant: Annotated[
         str, typer.Option("--tenant", metavar="NAME", help="Whose conversation.")

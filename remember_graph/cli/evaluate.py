@@ -65,7 +65,9 @@ def memory(
         check_at_least("--budget", tokens, 1)
     check_at_least("--history-tokens", history_tokens, 1)
     if detections not in DETECTIONS:
-        raise ConfigError(f"--detections must be one of {', '.join(DETECTIONS)}, got {detections!r}")
+        raise ConfigError(
+            f"--detections must be one of {', '.join(DETECTIONS)}, got {detections!r}"
+        )
     if detections == "model" and model is None:
         raise ConfigError("--detections model needs --model PROVIDER:NAME, got none")
 
@@ -84,9 +86,7 @@ def memory(
     with progress("Measuring") as advance:
         runs = evaluate_memory(
             loaded,
-            create_methods(
-                names, encoder, cast("Any", detections), chat_model(model, base_url)
-            ),
+            create_methods(names, encoder, cast("Any", detections), chat_model(model, base_url)),
             budgets=budgets,
             history_tokens=history_tokens,
             detections=cast("Any", detections),
@@ -105,7 +105,5 @@ def _check_methods(methods: str) -> list[str]:
     names = [name.strip() for name in methods.split(",") if name.strip()]
     unknown = [name for name in names if name not in METHODS]
     if unknown or not names:
-        raise ConfigError(
-            f"--methods must be a list of {', '.join(METHODS)}, got {methods!r}"
-        )
+        raise ConfigError(f"--methods must be a list of {', '.join(METHODS)}, got {methods!r}")
     return list(dict.fromkeys(names))

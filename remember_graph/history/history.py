@@ -104,9 +104,7 @@ class History:
             vectors = self.encoder.encode_queries(fresh)
             if len(self._query_vectors) + len(fresh) > _QUERIES_REMEMBERED:
                 self._query_vectors = {
-                    text: self._query_vectors[text]
-                    for text in texts
-                    if text in self._query_vectors
+                    text: self._query_vectors[text] for text in texts if text in self._query_vectors
                 }
             self._query_vectors |= dict(zip(fresh, vectors, strict=True))
         if not texts:

@@ -325,7 +325,9 @@ class Postings:
             self._stem_of, self._lengths = GrowableArray(np.int64), GrowableArray(np.int64)
         fresh = [
             self._stem_number(surface, number)
-            for number, surface in enumerate(self._surfaces[len(self._stem_of) :], len(self._stem_of))
+            for number, surface in enumerate(
+                self._surfaces[len(self._stem_of) :], len(self._stem_of)
+            )
         ]
         self._stem_of.extend(fresh)
         self._extend_lengths()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-_SCRIPT = '''
+_SCRIPT = """
 import json, logging, sys
 from langchain_core.language_models import FakeListChatModel
 from langgraph.checkpoint.memory import InMemorySaver
@@ -71,7 +71,7 @@ with SqliteSaver.from_conn_string(FOLDER + "/states.db") as sqlite:
             with SqliteSaver.from_conn_string(FOLDER + "/states.db") as again:
                 result["sqlite " + name] = steps(sqlite, lambda: again, preset, by_model)
 print(json.dumps({"runs": result, "log": lines}))
-'''
+"""
 _RUNS = [
     f"{saver} {preset} {detector}"
     for saver in ("memory", "sqlite")

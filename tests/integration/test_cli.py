@@ -73,8 +73,8 @@ def _script(*arguments: object, **options: Any) -> Run:
 
 def _whatsapp(lines: list[tuple[str, str]] = _LINES) -> str:
     return "".join(
-        f"{day:02}/03/2024, 10:15 - {speaker}: {text}\n"
-        for day, (speaker, text) in enumerate(lines, start=13)
+        f"{13 + n // 60:02}/03/2024, 10:{n % 60:02} - {speaker}: {text}\n"
+        for n, (speaker, text) in enumerate(lines)
     )
 
 
@@ -169,7 +169,7 @@ _BAD_OPTIONS: dict[str, list[str]] = {
     "--base-url": ["--base-url", "http://127.0.0.1:9/v1"],
     "--base-url ": ["--base-url", "127.0.0.1:9", "--model", "openai:x"],
     "tenant": ["--tenant", ""],
-    "stream": ["--stream", ""],
+    "stream": ["--stream", ""],  # BUG: taken for not given (`stream or chat.name`)
 }
 
 
@@ -214,7 +214,8 @@ def test_a_model_without_its_key_is_refused(cli: Cli, chat: Path) -> None:
     _assert_refused(cli("catchup", chat, "--model", "openai:gpt-5-mini"), "openai:gpt-5-mini")
 
 
-@pytest.mark.parametrize("place", ["missing/h.db", "", "postgres://x/y", "text.db"])
+# BUG: `--db ''` (an unset variable in a script) keeps the history in a temporary file: it is lost.
+@pytest.mark.parametrize("place", ["missing/h.db", "", "sqlite:///", "postgres://x/y", "text.db"])
 def test_a_history_file_that_cannot_be_opened_is_refused(
     cli: Cli, chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -264,8 +265,8 @@ def test_an_interruption_is_exit_code_130(
 
     run = cli("catchup", chat)
 
-    assert run.code == 130
-    assert run.err.splitlines()[-1] == "error: interrupted"
+    assert (run.code, run.out) == (130, "")
+    assert "Traceback" not in run.err
 
 
 # What is done, if not as well as it could be
@@ -332,7 +333,9 @@ _ODD_FILES: dict[str, bytes] = {
     "mark.txt": b"\xef\xbb\xbf" + _whatsapp().encode(),
     "utf-16.txt": _whatsapp().encode("utf-16"),
     "windows.txt": _whatsapp().replace("\n", "\r\n").encode(),
-    "control.txt": _whatsapp([*_LINES, ("A\x1b[31mna", "red \x1b[31m\x00\x07 \u202e text")]).encode(),
+    "control.txt": _whatsapp(
+        [*_LINES, ("A\x1b[31mna", "red \x1b[31m\x00\x07 \u202e text")]
+    ).encode(),
     "markup.txt": _whatsapp([*_LINES, ("Ana", "[bold]loud[/bold] [/] [red] :smile:")]).encode(),
     "twice.jsonl": b"".join(
         json.dumps({"id": "1", "speaker": who, "text": text}).encode() + b"\n"
@@ -354,7 +357,7 @@ def test_an_odd_file_is_caught_up_on(cli: Cli, tmp_path: Path, name: str) -> Non
 
 
 def test_the_terminal_is_sent_no_control_characters(cli: Cli, tmp_path: Path) -> None:
-    # BUG candidates show here: what people wrote must not steer the reader's terminal.
+    # BUG: what people wrote can steer the reader's terminal: ESC is printed as it stands.
     path = tmp_path / "c.txt"
     path.write_bytes(_ODD_FILES["control.txt"])
 
@@ -459,7 +462,9 @@ def test_every_format_gives_one_json_document_whose_cites_are_turns(
 
 
 def test_a_channel_that_is_not_there_is_refused(cli: Cli, tmp_path: Path) -> None:
-    _assert_refused(cli("catchup", _slack(tmp_path / "export"), "--stream", "nope"), "--stream", "nope")
+    _assert_refused(
+        cli("catchup", _slack(tmp_path / "export"), "--stream", "nope"), "--stream", "nope"
+    )
 
 
 @pytest.mark.parametrize("format", ["whatsapp", "jsonl", "gapbench"])
@@ -476,13 +481,15 @@ def test_the_script_prints_a_json_document_and_nothing_else(chat: Path) -> None:
 
 
 def test_json_does_not_depend_on_the_terminals_encoding(tmp_path: Path) -> None:
+    # BUG: under a narrow encoding `backslashreplace` writes \U0001f389, which is no JSON.
     path = tmp_path / "c.txt"
-    path.write_text(_whatsapp([*_LINES, ("陳", "三時に会議 🎉")]), "utf-8")
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "NO_COLOR": "1"}
+    path.write_text(_whatsapp([*_LINES, ("陳", "🎉 三時に町の大きな会場で会議をします")]), "utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
 
     run = _script("catchup", path, "--json", "--embeddings", "none", env=environment)
 
-    assert _document(run)["summary"]["sentences"][-1]["text"].startswith("陳")
+    texts = [sentence["text"] for sentence in _document(run)["summary"]["sentences"]]
+    assert texts[-1].endswith("“🎉 三時に町の大きな会場で会議をします”")
 
 
 def test_a_person_reads_the_sentences_with_their_turns(cli: Cli, chat: Path) -> None:
@@ -532,7 +539,10 @@ def test_a_growing_export_adds_its_new_turns_to_the_history(
 
     assert _turns_in(tmp_path / "h.db") == [("default", "Harvest dinner", 6)]
     assert first["window"] != second["window"]
-    assert second == {**_document(cli("catchup", chat, *options)), "timings_ms": second["timings_ms"]}
+    assert second == {
+        **_document(cli("catchup", chat, *options)),
+        "timings_ms": second["timings_ms"],
+    }
 
 
 def test_turns_that_an_export_no_longer_has_are_still_remembered(
@@ -549,7 +559,7 @@ def test_turns_that_an_export_no_longer_has_are_still_remembered(
 
 def test_a_stream_name_joins_two_files(cli: Cli, chat: Path, tmp_path: Path) -> None:
     other = tmp_path / "later.txt"
-    other.write_text("01/05/2024, 10:15 - Ben: The boat is here, tell her thanks from us all.\n")
+    other.write_text("14/03/2024, 10:15 - Ben: The boat is here, tell her thanks from us all.\n")
     options = ("--db", tmp_path / "h.db", "--stream", "dinner", "--tenant", "us")
 
     for path in (chat, other):
@@ -567,31 +577,44 @@ def test_a_turn_that_is_only_in_the_history_is_shown_to_a_person(
     run = cli("catchup", chat, "--db", tmp_path / "h.db")
 
     assert run.code == 0
-    # The headline tells the times of the whole window, of turns of the earlier export too.
-    assert "2024-03-13 10:15 to" in run.out.splitlines()[0]
+    # BUG: the headline looks only at turns of this export, so it tells the times of one turn of six.
+    assert "2024-03-13 10:00 to 2024-03-13 10:05" in run.out.splitlines()[0]
 
 
 # Pipes
 
 
-@pytest.mark.parametrize("options", [["--json"], []])
-def test_a_reader_that_has_gone_gives_no_traceback(chat: Path, options: list[str]) -> None:
+def _into_a_closed_pipe(*arguments: object) -> tuple[int, str]:
+    """Exit code and stderr where the reader of stdout has gone."""
     process = subprocess.Popen(
-        [_SCRIPT, "catchup", chat, "--embeddings", "none", *options],
+        [_SCRIPT, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     assert process.stdout is not None
-    process.stdout.close()
     assert process.stderr is not None
+    process.stdout.close()
     with process.stderr as stderr:
         err = stderr.read()
-    process.wait(timeout=120)
+    return process.wait(timeout=120), err
+
+
+# BUG: typer handles EPIPE itself and ends with 1; what `main` does about it is never reached.
+# A short document is flushed only at the end of the interpreter, which complains and ends with 120.
+@pytest.mark.parametrize("options", [["--json"], []], ids=["json", "text"])
+@pytest.mark.parametrize("lines", [1, 400], ids=["short", "long"])
+def test_a_reader_that_has_gone_is_no_error(
+    tmp_path: Path, lines: int, options: list[str]
+) -> None:
+    path = tmp_path / "c.txt"
+    path.write_text(_whatsapp([("Ana", f"We ship box {n} on the third of May.") for n in range(lines)]))
+
+    code, err = _into_a_closed_pipe("catchup", path, "--embeddings", "none", *options)
 
     assert "Traceback" not in err
     assert "BrokenPipe" not in err
-    assert process.returncode == 0
+    assert code == 0
 
 
 def test_output_that_cannot_be_written_is_no_traceback(chat: Path) -> None:
@@ -746,7 +769,7 @@ _BAD_EVAL_OPTIONS: dict[str, list[str]] = {
 def test_a_wrong_option_of_eval_is_refused(cli: Cli, bench: Path, name: str) -> None:
     options = _BAD_EVAL_OPTIONS[name]
     if "--embeddings" not in options:
-        options = [*options, *_NO_VECTORS]
+        options = ["--methods", "remember", *options, *_NO_VECTORS]
 
     _assert_refused(cli("eval", "memory", "--bench", bench, *options), name.strip())
 
@@ -756,7 +779,7 @@ def test_a_bench_that_lacks_a_part_is_refused(cli: Cli, bench: Path, part: str) 
     if part:
         (bench / part).unlink()
     folder = bench if part else bench / "nope"
-    run = cli("eval", "memory", "--bench", folder, *_NO_VECTORS)
+    run = cli("eval", "memory", "--bench", folder, *_NO_VECTORS, "--methods", "remember")
 
     named = {"": "nope", "dialogues/office.json": "windows.jsonl"}.get(part, part)
     _assert_refused(run, named)

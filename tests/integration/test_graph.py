@@ -138,7 +138,9 @@ def _not_plain(value: Any, path: str = "") -> list[str]:
     """Where a value is of a type that a checkpointer may change: only exact JSON types are plain."""
     if type(value) is dict:
         keys = [f"{path} key {key!r}" for key in value if type(key) is not str]
-        return keys + [at for key, item in value.items() for at in _not_plain(item, f"{path}/{key}")]
+        return keys + [
+            at for key, item in value.items() for at in _not_plain(item, f"{path}/{key}")
+        ]
     if type(value) is list:
         return [at for n, item in enumerate(value) for at in _not_plain(item, f"{path}/{n}")]
     plain = value is None or type(value) in (str, int, float, bool)

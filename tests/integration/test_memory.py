@@ -120,7 +120,9 @@ def test_a_catch_up_needs_a_tenant_with_a_name() -> None:
         memory.catch_up("party", tenant="")
 
 
-@pytest.mark.parametrize("name", ["a/b.c@d", "💃 fête", "x" * 500, "'; DROP TABLE turns; --", "\ud800"])
+@pytest.mark.parametrize(
+    "name", ["a/b.c@d", "💃 fête", "x" * 500, "'; DROP TABLE turns; --", "\ud800"]
+)
 def test_any_string_names_a_stream(name: str, place: Any) -> None:
     with _open(place) as memory:
         memory.add(name, _TURNS, tenant=name)
@@ -321,7 +323,9 @@ def test_with_embeddings_nothing_is_degraded(hash_encoder: Any) -> None:
 # BUG: `paper` with a model that embeds queries but no documents raises ModelError out of the graph.
 @pytest.mark.parametrize("preset", ["remember", "paper"])
 @pytest.mark.parametrize(
-    "broken", [_Broken(), _Broken(documents=False), _Broken(queries=False)], ids=["all", "queries", "documents"]
+    "broken",
+    [_Broken(), _Broken(documents=False), _Broken(queries=False)],
+    ids=["all", "queries", "documents"],
 )
 def test_a_broken_embedding_model_leaves_a_result_that_says_so(preset: Any, broken: Any) -> None:
     settings = Settings(preset=preset, window=_WINDOW_OF_TWO)

@@ -229,7 +229,7 @@ def test_the_table_shows_a_row_a_run(bench):
     Console(file=output, width=200).print(memory_table(report("tiny", None, runs)))
 
     lines = [line for line in output.getvalue().splitlines() if "recent" in line]
-    assert [cell.strip() for cell in lines[0].split("│")[1:8]] == [
+    assert lines[0].split()[:7] == [
         "recent",
         "-",
         "30",
@@ -249,4 +249,4 @@ def test_the_table_marks_what_a_run_has_no_gaps_for(bench):
     Console(file=output, width=200).print(memory_table(runs))
 
     row = [line for line in output.getvalue().splitlines() if "recent" in line][1]
-    assert [cell.strip() for cell in row.split("│")[8:11]] == ["1.00", "-", "1.00"]
+    assert row.split()[7:10] == ["1.00", "-", "1.00"]
