@@ -601,7 +601,6 @@ def _into_a_closed_pipe(*arguments: object) -> tuple[int, str]:
 
 
 # BUG: typer handles EPIPE itself and ends with 1; what `main` does about it is never reached.
-# A short document is flushed only at the end of the interpreter, which complains and ends with 120.
 @pytest.mark.parametrize("options", [["--json"], []], ids=["json", "text"])
 @pytest.mark.parametrize("lines", [1, 400], ids=["short", "long"])
 def test_a_reader_that_has_gone_is_no_error(

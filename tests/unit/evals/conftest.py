@@ -1,14 +1,20 @@
 """A bench of two invented dialogues and three windows, small enough to reckon by hand."""
 
 import json
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from remember_graph.evals.bench import load_bench
+from remember_graph.evals.bench_types import Bench
+
+Edit = Callable[[dict[str, Any]], object]
+Change = Callable[[Edit], None]
 
 
-def turn(id, speaker, text, tokens):
+def turn(id: str, speaker: str, text: str, tokens: int) -> dict[str, Any]:
     return {"id": id, "speaker": speaker, "time": None, "text": text, "tokens": tokens}
 
 
@@ -41,7 +47,7 @@ DIALOGUES = {
 }
 
 
-def gap(id, utterance, kind, evidence):
+def gap(id: str, utterance: str, kind: str, evidence: list[list[str]]) -> dict[str, Any]:
     return {
         "id": id,
         "utterance": [utterance],
@@ -107,7 +113,7 @@ DISTRACTORS = {
 }
 
 
-def detection(turn_id, query):
+def detection(turn_id: str, query: str) -> dict[str, Any]:
     return {
         "turn_id": turn_id,
         "kind": "referential",
@@ -125,18 +131,18 @@ DETECTIONS = [
 ]
 
 
-def write_lines(path, rows):
+def write_lines(path: Path, rows: Iterable[Any]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def write_dialogues(folder, dialogues):
+def write_dialogues(folder: Path, dialogues: Mapping[str, Any]) -> None:
     folder.mkdir()
     for name, dialogue in dialogues.items():
         (folder / f"{name}.json").write_text(json.dumps(dialogue), encoding="utf-8")
 
 
 @pytest.fixture
-def bench_folder(tmp_path):
+def bench_folder(tmp_path: Path) -> Path:
     """The folder of the tiny bench, with everything that is optional."""
     folder = tmp_path / "tiny"
     folder.mkdir()
@@ -149,16 +155,16 @@ def bench_folder(tmp_path):
 
 
 @pytest.fixture
-def bench(bench_folder):
+def bench(bench_folder: Path) -> Bench:
     """The tiny bench, read."""
     return load_bench(bench_folder)
 
 
 @pytest.fixture
-def change_window(bench_folder):
+def change_window(bench_folder: Path) -> Change:
     """Rewrites fields of the third window, `garden-w0`; a callable gets the window itself."""
 
-    def change(edit):
+    def change(edit: Edit) -> None:
         windows = json.loads(json.dumps(WINDOWS))
         edit(windows[2])
         write_lines(bench_folder / "windows.jsonl", windows)
@@ -167,10 +173,10 @@ def change_window(bench_folder):
 
 
 @pytest.fixture
-def change_dialogue(bench_folder):
+def change_dialogue(bench_folder: Path) -> Change:
     """Rewrites the dialogue `garden`."""
 
-    def change(edit):
+    def change(edit: Edit) -> None:
         dialogue = json.loads(json.dumps(DIALOGUES["garden"]))
         edit(dialogue)
         (bench_folder / "dialogues" / "garden.json").write_text(json.dumps(dialogue))
@@ -179,7 +185,7 @@ def change_dialogue(bench_folder):
 
 
 @pytest.fixture(scope="session")
-def gapbench():
+def gapbench() -> Bench:
     """The public development bench that lies beside a working checkout."""
     folder = Path(__file__).parents[4] / "shared" / "gapbench"
     if not folder.is_dir():
