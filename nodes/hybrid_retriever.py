@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remember_graph.errors import ModelError
-from remember_graph.history.chunk_index import ChunkIndex
+from remember_graph.history.chunk_index import ChunkIndex, ChunkScores
 from remember_graph.history.history import History
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.history.token_chunks import TokenChunk
@@ -44,14 +44,22 @@ class Retriever(Protocol):
         """Candidates per gap, and what did not go as it should."""
 
 
-def embed_queries(history: History, texts: Sequence[str]) -> tuple[Vectors | None, list[str]]:
+def embed_queries(
+    history: History, index: StreamIndex, texts: Sequence[str]
+) -> tuple[Vectors | None, list[str]]:
     """Vectors of the queries in one batch; None, with the reason, where there are none."""
     if history.encoder is None or not texts:
         return None, []
     try:
-        return history.encode_queries(texts), []
+        vectors = history.encode_queries(texts)
     except ModelError as error:
         return None, [f"retrieval: {error}; searched by words alone"]
+    if index.width not in (None, vectors.shape[1]):
+        return None, [
+            f"retrieval: the stream's vectors have {index.width} numbers, those of "
+            f"{history.encoder.id} now {vectors.shape[1]}; searched by words alone"
+        ]
+    return vectors, []
 
 
 class PaperRetriever:
@@ -69,20 +77,16 @@ class PaperRetriever:
     def find(self, view: WindowView, gaps: Sequence[Gap], *, by_model: bool) -> _Found:
         """See `Retriever`: per gap the `top_k` chunks."""
         texts = [gap["query"] for gap in gaps]
-        vectors, degraded = embed_queries(self._history, texts)
+        vectors, degraded = embed_queries(self._history, view.index, texts)
         settings = self._settings
         chunks = self._chunks.setdefault(
             view.index, ChunkIndex(settings.chunk_tokens, settings.chunk_overlap)
         )
-        found = chunks.scores(
-            view.index,
-            [extract_terms(query_with_anchors(gap)) for gap in gaps],
-            vectors,
-            self._history.encode_documents,
-            turns=view.history,
-            k1=settings.bm25_k1,
-            b=settings.bm25_b,
-        )
+        try:
+            found = self._score(chunks, view, gaps, vectors)
+        except ModelError as error:
+            degraded = [*degraded, f"retrieval: {error}; chunks are searched by words alone"]
+            found = self._score(chunks, view, gaps, None)
         related = related_turns(view, gaps, vectors, self._history.encoder)
         candidates: list[Candidates] = []
         for row, gap in enumerate(gaps):
@@ -103,6 +107,19 @@ class PaperRetriever:
                 }
             )
         return candidates, degraded
+
+    def _score(
+        self, chunks: ChunkIndex, view: WindowView, gaps: Sequence[Gap], vectors: Vectors | None
+    ) -> ChunkScores:
+        return chunks.scores(
+            view.index,
+            [extract_terms(query_with_anchors(gap)) for gap in gaps],
+            vectors,
+            self._history.encode_documents,
+            turns=view.history,
+            k1=self._settings.bm25_k1,
+            b=self._settings.bm25_b,
+        )
 
 
 class RememberRetriever:
@@ -128,14 +145,16 @@ class RememberRetriever:
         return self._for_window(view, gaps)
 
     def _for_gaps(self, view: WindowView, gaps: Sequence[Gap]) -> _Found:
-        vectors, degraded = embed_queries(self._history, vector_texts(view, gaps))
+        vectors, degraded = embed_queries(self._history, view.index, vector_texts(view, gaps))
         likely = probabilities(score_gaps(view, gaps, vectors, self._settings.retrieve))
         related = related_turns(view, gaps, vectors, self._history.encoder)
         rows = zip(gaps, related, likely, strict=True)
         return [self._single_turns(view, gap["id"], *row) for gap, *row in rows], degraded
 
     def _for_window(self, view: WindowView, gaps: Sequence[Gap]) -> _Found:
-        vectors, degraded = embed_queries(self._history, [turn.line for turn in view.turns])
+        vectors, degraded = embed_queries(
+            self._history, view.index, [turn.line for turn in view.turns]
+        )
         tokens = np.array([self._settings.count_tokens(turn.line) for turn in view.turns])
         single, pooled = score_window(view, vectors, tokens, self._settings.retrieve)
         place = {turn.id: at for at, turn in enumerate(view.turns)}

@@ -65,7 +65,7 @@ class PaperRefiner:
         return rankings
 
     def _scores(self, view: WindowView, gaps: Sequence[Gap]) -> np.ndarray:
-        vectors, _ = embed_queries(self._history, [gap["query"] for gap in gaps])
+        vectors, _ = embed_queries(self._history, view.index, [gap["query"] for gap in gaps])
         if vectors is not None and view.index.embedded(view.history):
             return view.index.cosines(vectors, turns=view.history)
         terms = [extract_terms(query_with_anchors(gap)) for gap in gaps]

@@ -103,6 +103,10 @@ class Memory:
             self.add, stream, turns, tenant=tenant, on_progress=on_progress
         )
 
+    def turns(self, stream: str, ids: Iterable[str], *, tenant: str = "default") -> dict[str, Turn]:
+        """The turns of these ids that the stream holds."""
+        return self.history.store.known(_namespace(tenant, stream), list(dict.fromkeys(ids)))
+
     def catch_up(self, stream: str, *, tenant: str = "default") -> CatchUp:
         """The latest window of a stream, told so that it can be understood on its own.
 
@@ -143,8 +147,7 @@ def _open_store(path_or_url: str | Path | None) -> TurnStore:
     if path_or_url is None:
         return InMemoryStore()
     text = str(path_or_url)
-    if text.startswith(_SQLITE_SCHEME):
-        return SQLiteStore(unquote(text.removeprefix(_SQLITE_SCHEME)))
-    if "://" in text:
+    path = unquote(text.removeprefix(_SQLITE_SCHEME)) if text.startswith(_SQLITE_SCHEME) else text
+    if "://" in path or not path:  # SQLite takes an empty name for a file that it throws away
         raise ConfigError(f"`path_or_url` must be a file or {_SQLITE_SCHEME}PATH, got {text!r}")
-    return SQLiteStore(text)
+    return SQLiteStore(path)

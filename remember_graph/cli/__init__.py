@@ -6,6 +6,7 @@ What goes wrong is one line on stderr; a traceback only with REMEMBER_GRAPH_TRAC
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -23,17 +24,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare_streams()
     try:
         code = app(args=arguments, standalone_mode=False, prog_name="remember-graph")
+        sys.stdout.flush()
         return code if isinstance(code, int) else _OK
     except RememberGraphError as error:
         return _fail(str(error), _WRONG_INPUT)
     except KeyboardInterrupt:
         return _fail("interrupted", _INTERRUPTED)
-    except BrokenPipeError:
-        # The reader has gone (`| head`); Python must not try to flush into the closed pipe again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _OK
+    except SystemExit as exit_:
+        # Typer ends with 1 where the reader of a pipe has gone (`| head`): no error of anybody's.
+        if not _is_closed_pipe(exit_.__context__):
+            raise
+        return _discard_output()
     except Exception as error:
+        if _is_closed_pipe(error):
+            return _discard_output()
         return _unexpected(error)
+
+
+def _is_closed_pipe(error: BaseException | None) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.EPIPE
+
+
+def _discard_output() -> int:
+    # Python would flush into the closed pipe once more when it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _OK
 
 
 def _unexpected(error: Exception) -> int:

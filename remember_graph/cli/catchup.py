@@ -16,12 +16,12 @@ from remember_graph.cli.options import (
     ModelOption,
     chat_model,
     check_at_least,
+    check_not_empty,
     check_preset,
 )
 from remember_graph.integrations.chats import FORMATS, Chat, read_chat
 from remember_graph.memory import Memory
 from remember_graph.settings import Settings
-from remember_graph.state import CatchUp
 
 
 def catchup(
@@ -67,6 +67,8 @@ def catchup(
     """Summarise the latest part of a chat so that it is understood without scrolling back."""
     check_at_least("--budget", budget, 1)
     check_at_least("--window", window, 1)
+    check_not_empty("--stream", stream)
+    check_not_empty("--db", db)
     settings = Settings(
         preset=check_preset(preset), budget=budget, window=window, language=language
     )
@@ -77,20 +79,17 @@ def catchup(
         with progress("Indexing") as advance:
             memory.add(name, chat.turns, tenant=tenant, on_progress=advance)
         result = memory.catch_up(name, tenant=tenant)
-    _show(result, chat, as_json)
+        # From the history, which may hold turns that this export no longer has.
+        named = [*result["window"], *(gap["turn_id"] for gap in result["gaps"])]
+        turns = memory.turns(name, named, tenant=tenant)
+    for note in (*chat.notes, *(f"degraded: {reason}" for reason in result["degraded"])):
+        print_note(note)
+    if as_json:
+        print_json(result)
+    else:
+        print_catch_up(result, turns)
 
 
 def _read(path: str, format: str, tz: str | None, stream: str | None) -> Chat:
     with progress("Reading") as advance:
         return read_chat(Path(path), format=format, tz=tz, channel=stream, on_progress=advance)
-
-
-def _show(result: CatchUp, chat: Chat, as_json: bool) -> None:
-    for note in chat.notes:
-        print_note(note)
-    for reason in result["degraded"]:
-        print_note(f"degraded: {reason}")
-    if as_json:
-        print_json(result)
-    else:
-        print_catch_up(result, {turn.id: turn for turn in chat.turns})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from remember_graph.cli.console import output
+from remember_graph.cli.console import output, printable
 from remember_graph.state import CatchUp, Gap, Sentence
 from remember_graph.types import Turn
 
@@ -37,19 +37,19 @@ def _headline(result: CatchUp, turns: Mapping[str, Turn]) -> Text:
     window = [turns[id] for id in result["window"] if id in turns]
     times = [turn.time[:16].replace("T", " ") for turn in window if turn.time]
     when = f", {times[0]} to {times[-1]}" if times else ""
-    text = Text(f"Catch-up of {result['stream']}", style="bold")
+    text = Text(printable(f"Catch-up of {result['stream']}"), style="bold")
     text.append(f": the latest {len(result['window'])} turns{when}", style="not bold")
     return text
 
 
 def _sentence(sentence: Sentence) -> Text:
     text = Text("• ")
-    first, *rest = sentence["text"].split("\n")
+    first, *rest = printable(sentence["text"]).split("\n")
     text.append(first)
     for line in rest:
         text.append("\n" + line, style="dim")
     cites = ", ".join(sentence["cites"]) or "no turn"
-    text.append(f"  [{cites}]", style="cyan")
+    text.append(printable(f"  [{cites}]"), style="cyan")
     if sentence["status"] == "unsupported":
         text.append(" (unsupported)", style="yellow")
     return text
@@ -57,9 +57,10 @@ def _sentence(sentence: Sentence) -> Text:
 
 def _gap(gap: Gap, turns: Mapping[str, Turn]) -> Text:
     speaker = turns[gap["turn_id"]].speaker if gap["turn_id"] in turns else ""
-    text = Text(f"• {speaker + ': ' if speaker else ''}{gap['missing'] or gap['query']}")
+    who = f"{speaker}: " if speaker else ""
+    text = Text(printable(f"• {who}{gap['missing'] or gap['query']}"))
     text.append(f" ({_OPEN[gap['status']]})", style="dim")
-    text.append(f"  [{gap['turn_id']}]", style="cyan")
+    text.append(printable(f"  [{gap['turn_id']}]"), style="cyan")
     return text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from remember_graph.errors import ConfigError
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PIPED_WIDTH = 140  # of tables; text in a pipe or a file is not wrapped at all
 
 Advance = Callable[[int, int], None]
@@ -25,6 +27,11 @@ def prepare_streams() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def printable(text: str) -> str:
+    """The text without control characters: what people wrote must not steer a terminal."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 def output() -> Console:
@@ -41,17 +48,18 @@ def messages() -> Console:
 
 def print_error(message: str) -> None:
     """One line on stderr."""
-    messages().print(f"error: {message}", markup=False, style="red")
+    messages().print(printable(f"error: {message}"), markup=False, style="red")
 
 
 def print_note(message: str) -> None:
     """One line on stderr, dimmed."""
-    messages().print(f"note: {message}", markup=False, style="dim")
+    messages().print(printable(f"note: {message}"), markup=False, style="dim")
 
 
 def print_json(document: Any) -> None:  # noqa: ANN401 - any JSON value
-    """One JSON document on stdout."""
-    sys.stdout.write(_as_text(document))
+    """One JSON document on stdout, escaped where the terminal's encoding has no such letters."""
+    everything = (sys.stdout.encoding or "").lower().startswith("utf")
+    sys.stdout.write(_as_text(document, ascii_only=not everything))
 
 
 def write_json(document: Any, path: Path) -> None:  # noqa: ANN401 - any JSON value
@@ -62,8 +70,8 @@ def write_json(document: Any, path: Path) -> None:  # noqa: ANN401 - any JSON va
         raise ConfigError(f"--out {path} cannot be written: {error.strerror or error}") from error
 
 
-def _as_text(document: Any) -> str:  # noqa: ANN401
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+def _as_text(document: Any, *, ascii_only: bool = False) -> str:  # noqa: ANN401
+    return json.dumps(document, ensure_ascii=ascii_only, indent=2) + "\n"
 
 
 @contextmanager

@@ -38,6 +38,12 @@ def check_at_least(option: str, value: int | None, minimum: int) -> None:
         raise ConfigError(f"{option} must be >= {minimum}, got {value}")
 
 
+def check_not_empty(option: str, value: str | None) -> None:
+    """Refuse an empty text, as an unset variable of a script gives it."""
+    if value is not None and not value:
+        raise ConfigError(f"{option} must not be empty, got {value!r}")
+
+
 def check_preset(preset: str) -> Any:  # noqa: ANN401 - a literal type
     """Refuse an unknown preset."""
     if preset not in PRESETS:

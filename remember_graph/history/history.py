@@ -99,17 +99,17 @@ class History:
         """Vectors of queries that may be of any length; those of the last ones are remembered."""
         assert self.encoder is not None
         texts = [text[:_EMBEDDED_CHARS] for text in texts]
-        fresh = [text for text in dict.fromkeys(texts) if text not in self._query_vectors]
+        known = self._query_vectors
+        fresh = [text for text in dict.fromkeys(texts) if text not in known]
         if fresh:
-            vectors = self.encoder.encode_queries(fresh)
-            if len(self._query_vectors) + len(fresh) > _QUERIES_REMEMBERED:
-                self._query_vectors = {
-                    text: self._query_vectors[text] for text in texts if text in self._query_vectors
-                }
-            self._query_vectors |= dict(zip(fresh, vectors, strict=True))
+            made = dict(zip(fresh, self.encoder.encode_queries(fresh), strict=True))
+            kept = known if len(known) + len(fresh) <= _QUERIES_REMEMBERED else {}
+            # A new dict each time: another thread may still be reading the one before.
+            self._query_vectors = {**kept, **made}
+            known = {**known, **made}
         if not texts:
             return self.encoder.encode_queries([])
-        return np.stack([self._query_vectors[text] for text in texts])
+        return np.stack([known[text] for text in texts])
 
     def index(self, namespace: Namespace) -> StreamIndex:
         """The stream's index, brought up to date with what any process has added."""

@@ -52,6 +52,7 @@ class StreamIndex:
         self.turns: list[Turn] = []
         self.postings = Postings(language)
         self.records_read = 0
+        self.width: int | None = None  # numbers in a vector
         self._count_tokens = count_tokens
         self._positions: dict[str, int] = {}
         self._speakers: dict[str, int] = {}
@@ -83,12 +84,15 @@ class StreamIndex:
 
     def _add_vectors(self, records: Sequence[Record]) -> None:
         ours = [r.vector if r.vector_model == self.encoder_id else None for r in records]
+        if self.width is None:
+            self.width = next((len(vector) for vector in ours if vector is not None), None)
+        # A model that changed its width under the same name: its new vectors fit no others.
+        ours = [v if v is not None and len(v) == self.width else None for v in ours]
         self._has_vector.extend([vector is not None for vector in ours])
-        width = next((len(vector) for vector in ours if vector is not None), None)
         if self._vectors is None:
-            if width is None:
+            if self.width is None:
                 return
-            self._vectors = GrowableArray(np.float32, width)
+            self._vectors = GrowableArray(np.float32, self.width)
         rows = np.zeros((len(self.turns) - len(self._vectors), *self._vectors.view.shape[1:]))
         for offset, vector in enumerate(reversed(ours), start=1):
             if vector is not None:

@@ -603,11 +603,11 @@ def _into_a_closed_pipe(*arguments: object) -> tuple[int, str]:
 # BUG: typer handles EPIPE itself and ends with 1; what `main` does about it is never reached.
 @pytest.mark.parametrize("options", [["--json"], []], ids=["json", "text"])
 @pytest.mark.parametrize("lines", [1, 400], ids=["short", "long"])
-def test_a_reader_that_has_gone_is_no_error(
-    tmp_path: Path, lines: int, options: list[str]
-) -> None:
+def test_a_reader_that_has_gone_is_no_error(tmp_path: Path, lines: int, options: list[str]) -> None:
     path = tmp_path / "c.txt"
-    path.write_text(_whatsapp([("Ana", f"We ship box {n} on the third of May.") for n in range(lines)]))
+    path.write_text(
+        _whatsapp([("Ana", f"We ship box {n} on the third of May.") for n in range(lines)])
+    )
 
     code, err = _into_a_closed_pipe("catchup", path, "--embeddings", "none", *options)
 
