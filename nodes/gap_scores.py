@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from remember_graph.history.postings import Matches
+from remember_graph.history.matches import Matches
 from remember_graph.nodes.fusion import standardise
 from remember_graph.nodes.speakers import named_speakers
 from remember_graph.protocols import Vectors
