@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 
 def _set_of(words: str) -> frozenset[str]:
@@ -83,9 +83,9 @@ class _Stemmer(Protocol):
 
 @cache
 def _stemmer(language: str) -> _Stemmer:
-    import snowballstemmer  # 20 ms: only when the first stem is asked for
+    import Stemmer  # only when the first stem is asked for
 
-    return cast("_Stemmer", cast("Any", snowballstemmer).stemmer(_SNOWBALL[language]))
+    return cast("_Stemmer", Stemmer.Stemmer(_SNOWBALL[language]))
 
 
 @lru_cache(maxsize=65_536)
