@@ -7,6 +7,7 @@ and Boulter 2001).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Protocol, cast
@@ -121,10 +122,15 @@ class LanguageCounts:
 
     def add(self, terms: Iterable[str]) -> None:
         """Count the terms of one more turn."""
-        for term in terms:
-            self._total += 1
+        counts = Counter(terms)
+        self.add_counted(counts.keys(), counts.values())
+
+    def add_counted(self, terms: Iterable[str], counts: Iterable[int]) -> None:
+        """Count the distinct terms of one more turn, each so many times."""
+        for term, count in zip(terms, counts, strict=True):
+            self._total += count
             for language in _LANGUAGES_OF.get(term, ()):
-                self._hits[language] += 1
+                self._hits[language] += count
                 self._words[language].add(term)
 
     @property

@@ -12,8 +12,10 @@ from remember_graph.encoders import load_encoder
 from remember_graph.errors import ConfigError
 from remember_graph.graph import build_graph
 from remember_graph.history.history import History, Progress
+from remember_graph.history.selecting import parse_time
 from remember_graph.history.sqlite_store import SQLiteStore
-from remember_graph.history.store import InMemoryStore, Namespace, TurnStore
+from remember_graph.history.in_memory_store import InMemoryStore
+from remember_graph.history.store import Forgotten, Namespace, Selection, StoredSummary, TurnStore
 from remember_graph.settings import Settings
 from remember_graph.state import CatchUp, GraphInput
 from remember_graph.types import AddReport, Turn, well_formed
@@ -114,11 +116,73 @@ class Memory:
             stream: Which conversation.
             tenant: Whose conversation.
         """
-        return cast("CatchUp", self.graph.invoke(_request(tenant, stream)))
+        result = cast("CatchUp", self.graph.invoke(_request(tenant, stream)))
+        self.history.store.save_summary(_namespace(tenant, stream), result)
+        return result
 
     async def acatch_up(self, stream: str, *, tenant: str = "default") -> CatchUp:
         """The async twin of `catch_up`."""
-        return cast("CatchUp", await self.graph.ainvoke(_request(tenant, stream)))
+        result = cast("CatchUp", await self.graph.ainvoke(_request(tenant, stream)))
+        await asyncio.to_thread(
+            self.history.store.save_summary, _namespace(tenant, stream), result
+        )
+        return result
+
+    def summaries(self, stream: str, *, tenant: str = "default") -> list[StoredSummary]:
+        """The last 20 catch-ups of the stream, the latest first.
+
+        One that rested on a turn that was edited or forgotten is stale: it says why, and its text
+        is gone.
+        """
+        return self.history.store.summaries(_namespace(tenant, stream))
+
+    def edit(self, stream: str, turn: Turn, *, tenant: str = "default") -> bool:
+        """Replace the turn that has this turn's id; whether there was one.
+
+        The old text is gone from the store, with all that was made of it.
+        """
+        return self.history.edit(_namespace(tenant, stream), turn)
+
+    def forget(
+        self,
+        stream: str,
+        *,
+        tenant: str = "default",
+        ids: Iterable[str] | None = None,
+        speaker: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> Forgotten:
+        """Remove turns and all that was made of them; the whole stream where no filter is given.
+
+        Args:
+            stream: Which conversation.
+            tenant: Whose conversation.
+            ids: Only these turns.
+            speaker: Only turns of this speaker.
+            since: Only turns at this time (ISO 8601, UTC where it names no zone) or later.
+            until: Only turns before this time.
+
+        Raises:
+            ConfigError: A time cannot be read.
+            HistoryError: The store cannot be written.
+        """
+        for name, value in (("since", since), ("until", until)):
+            if value is not None:
+                parse_time(value, name)
+        chosen = None if ids is None else tuple(ids)
+        selection = Selection(ids=chosen, speaker=speaker, since=since, until=until)
+        return self.history.forget(_namespace(tenant, stream), selection)
+
+    def reindex(
+        self, stream: str, *, tenant: str = "default", on_progress: Progress | None = None
+    ) -> int:
+        """Make the vectors that the present model lacks; how many that were.
+
+        Raises:
+            ModelError: The model failed; what was made before stays.
+        """
+        return self.history.reindex(_namespace(tenant, stream), on_progress=on_progress)
 
     def close(self) -> None:
         """Close the store."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remember_graph.errors import ModelError
-from remember_graph.history.store import InMemoryStore, Namespace, Record, TurnStore
+from remember_graph.history.deriving import Deriver
+from remember_graph.history.in_memory_store import InMemoryStore
+from remember_graph.history.store import Forgotten, Namespace, Record, Selection, TurnStore, Vector
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.protocols import TextEncoder, Vectors
 from remember_graph.settings import Settings
@@ -45,6 +48,7 @@ class History:
         self.store: TurnStore = store or InMemoryStore()
         self.encoder = encoder
         self.settings = settings or Settings()
+        self._deriver = Deriver(self.settings.count_tokens)
         self._lock = threading.RLock()
         self._query_vectors: dict[str, NDArray[np.float32]] = {}
         self._indexes: OrderedDict[Namespace, StreamIndex] = OrderedDict()
@@ -70,25 +74,51 @@ class History:
         fresh = [turn for id, turn in first.items() if id not in there]
         added = 0
         for at in range(0, len(fresh), _EMBEDDING_BATCH):
-            added += self.store.append(namespace, self._embed(fresh[at : at + _EMBEDDING_BATCH]))
+            added += self.store.append(namespace, self._records(fresh[at : at + _EMBEDDING_BATCH]))
             if on_progress is not None:
                 on_progress(min(at + _EMBEDDING_BATCH, len(fresh)), len(fresh))
         other = [turn.id for turn in turns if not _says_the_same(first[turn.id], turn)]
         known = len(turns) - len(fresh) - len(other)
         return AddReport(added=added, known=known, changed=tuple(dict.fromkeys(other)))
 
-    def _embed(self, turns: Sequence[Turn]) -> list[Record]:
-        """The turns with their vectors; without, where the model fails: they are found by words."""
+    def edit(self, namespace: Namespace, turn: Turn) -> bool:
+        """Put the turn in the place of the one with its id; whether there was one.
+
+        The old text, its terms and vectors are gone; summaries that rested on it become stale.
+        """
+        (record,) = self._records([replace(turn, edited=True)])
+        return self.store.edit(namespace, record)
+
+    def forget(self, namespace: Namespace, selection: Selection) -> Forgotten:
+        """Remove turns and all that was made of them."""
+        forgotten = self.store.forget(namespace, selection)
+        with self._lock:
+            self._indexes.pop(namespace, None)
+            self._query_vectors = {}  # window turns are queries, and may be among the forgotten
+        return forgotten
+
+    def _records(self, turns: Sequence[Turn]) -> list[Record]:
+        """What is stored of the turns: without vectors where the model fails or is none."""
         messages = [turn for turn in turns if turn.kind == "message"]
+        vectors = dict(zip((turn.id for turn in messages), self._vectors(messages), strict=False))
+        model = self.encoder.id if self.encoder else None
+        return [
+            Record(
+                turn,
+                vectors.get(turn.id),
+                model if turn.id in vectors else None,
+                self._deriver.make(turn) if turn.kind == "message" else None,
+            )
+            for turn in turns
+        ]
+
+    def _vectors(self, messages: Sequence[Turn]) -> Sequence[Vector]:
         if self.encoder is None or not messages:
-            return [Record(turn) for turn in turns]
+            return []
         try:
-            vectors = self.encode_documents([turn.line for turn in messages])
+            return list(self.encode_documents([turn.line for turn in messages]))
         except ModelError:
-            return [Record(turn) for turn in turns]
-        of = {turn.id: vector for turn, vector in zip(messages, vectors, strict=True)}
-        model = self.encoder.id
-        return [Record(t, of[t.id], model) if t.id in of else Record(t) for t in turns]
+            return []  # the turns are found by their words; the result says how many lack vectors
 
     def encode_documents(self, lines: Sequence[str]) -> Vectors:
         """Vectors of texts that may be of any length."""
@@ -112,26 +142,60 @@ class History:
         return np.stack([known[text] for text in texts])
 
     def index(self, namespace: Namespace) -> StreamIndex:
-        """The stream's index, brought up to date with what any process has added."""
+        """The stream's index, brought up to date with what any process has done."""
         with self._lock:
             index = self._indexes.pop(namespace, None)
-            if index is None:
+            generation = self.store.generation(namespace)
+            if index is None or index.generation != generation:
                 index = self._empty_index()
+                index.generation = generation
             with index.lock:
-                index.add(self.store.read(namespace, index.records_read))
+                self._bring_up_to_date(namespace, index)
             self._indexes[namespace] = index
             while len(self._indexes) > _STREAMS_IN_MEMORY:
                 self._indexes.popitem(last=False)
             return index
 
+    def _bring_up_to_date(self, namespace: Namespace, index: StreamIndex) -> None:
+        model = self.encoder.id if self.encoder else None
+        missing = index.without_vector
+        if model is not None and missing:
+            index.fill_vectors(self.store.vectors(namespace, model, missing))
+        index.add(self.store.read(namespace, index.next_position, vector_model=model))
+
     def _empty_index(self) -> StreamIndex:
         retrieve = self.settings.retrieve
         return StreamIndex(
-            self.settings.count_tokens,
+            self._deriver,
             encoder_id=self.encoder.id if self.encoder else None,
             chunk_tokens=retrieve.chunk_tokens,
             chunk_overlap=retrieve.chunk_overlap,
         )
+
+    def reindex(self, namespace: Namespace, *, on_progress: Progress | None = None) -> int:
+        """Make the vectors of the present model that are missing; how many that were.
+
+        Each batch is stored when it is made, so that an interrupted run goes on where it stopped.
+        The vectors of other models serve who uses those until the last batch is there.
+
+        Raises:
+            ModelError: The model failed; what was made before stays.
+        """
+        if self.encoder is None:
+            return 0
+        index = self.index(namespace)
+        missing = index.without_vector
+        lines = index.lines_at(missing)
+        for at in range(0, len(missing), _EMBEDDING_BATCH):
+            batch = missing[at : at + _EMBEDDING_BATCH]
+            vectors = self.encode_documents(lines[at : at + _EMBEDDING_BATCH])
+            self.store.add_vectors(
+                namespace, self.encoder.id, dict(zip(batch, vectors, strict=True))
+            )
+            if on_progress is not None:
+                on_progress(at + len(batch), len(missing))
+        self.store.drop_vectors(namespace, keep_model=self.encoder.id)
+        return len(missing)
 
     def close(self) -> None:
         """Close the store."""

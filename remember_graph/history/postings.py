@@ -96,17 +96,24 @@ class Postings:
     def add(self, terms: Sequence[str]) -> None:
         """Append one turn, given as its terms."""
         counts = Counter(terms)
-        self._terms.extend([self._id(term) for term in counts])
-        self._turns.extend(np.full(len(counts), len(self._ends)))
-        self._counts.extend(list(counts.values()))
-        self._ends.extend([len(self._terms)])
-        self._follow_language(terms)
+        self.add_counted([(tuple(counts), tuple(counts.values()))])
 
-    def _follow_language(self, terms: Sequence[str]) -> None:
+    def add_counted(self, turns: Sequence[tuple[Sequence[str], Sequence[int]]]) -> None:
+        """Append turns, each given as its distinct terms and how often each occurs."""
+        sizes = [len(terms) for terms, _ in turns]
+        before, first = len(self._terms), len(self._ends)
+        self._terms.extend([self._id(term) for terms, _ in turns for term in terms])
+        self._counts.extend([count for _, counts in turns for count in counts])
+        self._turns.extend(np.repeat(np.arange(first, first + len(turns)), sizes))
+        self._ends.extend(before + np.cumsum(sizes, dtype=np.int64))
         if self._fixed_language == "auto":
-            self._seen.add(terms)
-            told = self._seen.language
-            self._languages.extend([-1 if told is None else LANGUAGES.index(told)])
+            self._languages.extend([self._follow(terms, counts) for terms, counts in turns])
+
+    def _follow(self, terms: Sequence[str], counts: Sequence[int]) -> int:
+        """Number of the language that is told once this turn is there, -1 for none."""
+        self._seen.add_counted(terms, counts)
+        told = self._seen.language
+        return -1 if told is None else LANGUAGES.index(told)
 
     def truncate(self, turns: int) -> None:
         """Forget all but the first turns (their words stay in the vocabulary).

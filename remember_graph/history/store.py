@@ -1,21 +1,23 @@
-"""Where turns are kept: the protocol, and the store that lives and dies with the process.
+"""Where turns are kept: the protocol and its values.
 
-The log of verbatim turns is the only truth. A store holds for each namespace (tenant, stream)
-the turns in the order of their arrival, numbered from 0, and beside each turn its vector with
-the id of the model it came from. Indexes are caches that are fed from here.
+The log of verbatim turns is the only truth. A store holds for each namespace (tenant, stream) the
+turns in the order of their arrival, each at a position that no other turn ever gets; beside them
+what can be made of them again: terms and token counts, vectors by model, summaries. Nothing is
+read or searched across namespaces.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remember_graph.types import Turn
+
+Vector = NDArray[np.float32]
 
 
 class Namespace(NamedTuple):
@@ -26,12 +28,91 @@ class Namespace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Derived:
+    """What indexing a turn needs and only its text decides.
+
+    Attributes:
+        tokens: Cost of `speaker: text`.
+        terms: Its distinct terms.
+        counts: How often each occurs.
+        by: Names the counter and the release of the term extraction; values of another are stale.
+    """
+
+    tokens: int
+    terms: tuple[str, ...]
+    counts: tuple[int, ...]
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
-    """A turn as it is stored."""
+    """A turn as it is stored.
+
+    Attributes:
+        turn: The turn.
+        vector: Its vector under `vector_model`.
+        vector_model: Id of the model.
+        derived: Terms and tokens, where they were kept.
+        position: Its place in the log; given by the store.
+    """
 
     turn: Turn
-    vector: NDArray[np.float32] | None = None
+    vector: Vector | None = None
     vector_model: str | None = None
+    derived: Derived | None = None
+    position: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which turns of a stream; all of them where nothing is said.
+
+    Attributes:
+        ids: Only these turns.
+        speaker: Only turns of this speaker.
+        since: Only turns at this time (ISO 8601) or later; a turn without a time is not selected.
+        until: Only turns before this time.
+    """
+
+    ids: tuple[str, ...] | None = None
+    speaker: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether it selects the whole stream."""
+        return self == Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was removed, by layer.
+
+    Attributes:
+        turns: Turns of the log, with their terms.
+        vectors: Vectors of any model.
+        summaries: Summaries that rested on one of the turns; their text is gone.
+    """
+
+    turns: int = 0
+    vectors: int = 0
+    summaries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSummary:
+    """A catch-up that was kept.
+
+    Attributes:
+        created: When, ISO 8601 in UTC.
+        result: The `CatchUp`; None where it is stale, since it quotes what must be gone.
+        stale: Why it no longer holds; None where it does.
+    """
+
+    created: str
+    result: Mapping[str, Any] | None
+    stale: str | None
 
 
 class TurnStore(Protocol):
@@ -43,8 +124,39 @@ class TurnStore(Protocol):
     def append(self, namespace: Namespace, records: Sequence[Record]) -> int:
         """Append the records whose id is new, all or none; how many that were."""
 
-    def read(self, namespace: Namespace, start: int = 0) -> list[Record]:
-        """The records from position `start` on, in order."""
+    def read(
+        self, namespace: Namespace, start: int = 0, *, vector_model: str | None = None
+    ) -> list[Record]:
+        """The records from position `start` on, in order, with their vectors of one model."""
+
+    def generation(self, namespace: Namespace) -> int:
+        """A number that changes with every edit and removal; 0 where there is no such stream."""
+
+    def add_vectors(self, namespace: Namespace, model: str, vectors: Mapping[int, Vector]) -> None:
+        """Store vectors by position; those of positions that are gone are dropped."""
+
+    def vectors(
+        self, namespace: Namespace, model: str, positions: Sequence[int]
+    ) -> dict[int, Vector]:
+        """Those vectors of these positions that are there."""
+
+    def drop_vectors(self, namespace: Namespace, *, keep_model: str) -> int:
+        """Remove the vectors of every other model; how many that were."""
+
+    def edit(self, namespace: Namespace, record: Record) -> bool:
+        """Put the record in the place of the turn of its id; whether there was one.
+
+        The old text, its terms and vectors are gone; summaries that rested on it become stale.
+        """
+
+    def forget(self, namespace: Namespace, selection: Selection) -> Forgotten:
+        """Remove turns and all that was made of them, in one transaction."""
+
+    def save_summary(self, namespace: Namespace, result: Mapping[str, Any]) -> None:
+        """Keep a `CatchUp` of the stream; the oldest beyond the last 20 go."""
+
+    def summaries(self, namespace: Namespace) -> list[StoredSummary]:
+        """The kept ones, the latest first."""
 
     def streams(self) -> list[tuple[Namespace, int]]:
         """Every namespace with its number of turns."""
@@ -53,40 +165,10 @@ class TurnStore(Protocol):
         """Release what is held; the store cannot be used afterwards."""
 
 
-class InMemoryStore:
-    """A store in a dict, for one process."""
+SUMMARIES_KEPT = 20
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._records: dict[Namespace, dict[str, Record]] = {}
 
-    def known(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, Turn]:
-        """See `TurnStore`."""
-        with self._lock:
-            held = self._records.get(namespace, {})
-            return {id: held[id].turn for id in ids if id in held}
-
-    def append(self, namespace: Namespace, records: Sequence[Record]) -> int:
-        """See `TurnStore`."""
-        with self._lock:
-            held = self._records.get(namespace, {})
-            fresh: dict[str, Record] = {}
-            for record in records:
-                if record.turn.id not in held:
-                    fresh.setdefault(record.turn.id, record)
-            self._records.setdefault(namespace, held).update(fresh)
-            return len(fresh)
-
-    def read(self, namespace: Namespace, start: int = 0) -> list[Record]:
-        """See `TurnStore`."""
-        with self._lock:
-            held = self._records.get(namespace, {})
-            return list(held.values())[start:] if start < len(held) else []
-
-    def streams(self) -> list[tuple[Namespace, int]]:
-        """See `TurnStore`."""
-        with self._lock:
-            return [(namespace, len(held)) for namespace, held in self._records.items()]
-
-    def close(self) -> None:
-        """Nothing is held outside the process."""
+def turns_of(result: Mapping[str, Any]) -> set[str]:
+    """Ids of all turns whose text a `CatchUp` holds or rests on."""
+    cited = {id for sentence in result["summary"]["sentences"] for id in sentence["cites"]}
+    return cited | set(result["window"]) | {turn["turn_id"] for turn in result["memory"]}

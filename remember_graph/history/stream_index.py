@@ -8,18 +8,17 @@ statistic. Who adds or searches holds `lock`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remember_graph.history.chunks import ChunkBounds
+from remember_graph.history.deriving import Deriver
 from remember_graph.history.growable import GrowableArray
 from remember_graph.history.postings import Postings, Runs
-from remember_graph.history.store import Record
+from remember_graph.history.store import Record, Vector
 from remember_graph.protocols import Vectors
-from remember_graph.terms import extract_terms
-from remember_graph.tokens import TokenCounter
 from remember_graph.types import Turn
 
 Floats = NDArray[np.float64]
@@ -31,7 +30,7 @@ class StreamIndex:
     """The index of one stream. System turns are kept in the log and left out here.
 
     Args:
-        count_tokens: Counts `speaker: text`.
+        deriver: Makes terms and token counts where a record has none.
         language: Of the stems and function words; `auto` tells it from the turns.
         encoder_id: Vectors of this model are searched; None where there is no model.
         chunk_tokens: Most tokens in a chunk.
@@ -40,7 +39,7 @@ class StreamIndex:
 
     def __init__(
         self,
-        count_tokens: TokenCounter,
+        deriver: Deriver,
         *,
         language: str | None = "auto",
         encoder_id: str | None = None,
@@ -51,9 +50,11 @@ class StreamIndex:
         self.lock = threading.RLock()
         self.turns: list[Turn] = []
         self.postings = Postings(language)
-        self.records_read = 0
+        self.next_position = 0  # of the log: what is not in the index yet starts here
+        self.generation = 0
+        self._places: dict[int, int] = {}  # from positions in the log to turns of the index
         self.width: int | None = None  # numbers in a vector
-        self._count_tokens = count_tokens
+        self._deriver = deriver
         self._positions: dict[str, int] = {}
         self._speakers: dict[str, int] = {}
         self._speaker_of = GrowableArray(np.int64)
@@ -69,18 +70,52 @@ class StreamIndex:
 
     def add(self, records: Sequence[Record]) -> None:
         """Append the records, in order."""
-        self.records_read += len(records)
+        if records:
+            self.next_position = records[-1].position + 1
         messages = [record for record in records if record.turn.kind == "message"]
-        for record in messages:
-            turn = record.turn
-            tokens = self._count_tokens(turn.line)
-            self._positions[turn.id] = len(self.turns)
-            self.turns.append(turn)
-            self._tokens.extend([tokens])
-            self._speaker_of.extend([self._speakers.setdefault(turn.speaker, len(self._speakers))])
-            self._chunks.add(tokens)
-            self.postings.add(extract_terms(turn.line))
+        derived = [self._deriver.of(record) for record in messages]
+        for place, record in enumerate(messages, start=len(self.turns)):
+            self._positions[record.turn.id] = place
+            self._places[record.position] = place
+        self.turns.extend(record.turn for record in messages)
+        self._tokens.extend([one.tokens for one in derived])
+        self._speaker_of.extend([self._speaker_number(record.turn) for record in messages])
+        for one in derived:
+            self._chunks.add(one.tokens)
+        self.postings.add_counted([(one.terms, one.counts) for one in derived])
         self._add_vectors(messages)
+
+    def _speaker_number(self, turn: Turn) -> int:
+        return self._speakers.setdefault(turn.speaker, len(self._speakers))
+
+    @property
+    def without_vector(self) -> list[int]:
+        """Positions in the log of the turns that have no vector yet."""
+        if len(self._places) == int(self._has_vector.view.sum()):
+            return []
+        missing = ~self._has_vector.view
+        return [position for position, place in self._places.items() if missing[place]]
+
+    def lines_at(self, positions: Sequence[int]) -> list[str]:
+        """The lines of the turns at these positions in the log."""
+        return [self.turns[self._places[position]].line for position in positions]
+
+    def fill_vectors(self, vectors: Mapping[int, Vector]) -> None:
+        """Put in vectors that were made later, by position in the log."""
+        fitting = {at: v for at, v in vectors.items() if self.width in (None, len(v))}
+        if not fitting:
+            return
+        self.width = self.width or len(next(iter(fitting.values())))
+        if self._vectors is None:
+            self._vectors = GrowableArray(np.float32, self.width)
+        missing = len(self.turns) - len(self._vectors)
+        self._vectors.extend(np.zeros((missing, self.width)))
+        places = [self._places[position] for position in fitting]
+        self._vectors.view[places] = np.stack(list(fitting.values()))
+        self._has_vector.view[places] = True
+        # What was computed with the missing ones as zeros is computed again when it is needed.
+        self._chunk_norms.truncate(0)
+        self._known_context_norms.truncate(0)
 
     def _add_vectors(self, records: Sequence[Record]) -> None:
         ours = [r.vector if r.vector_model == self.encoder_id else None for r in records]

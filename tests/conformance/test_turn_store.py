@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from remember_graph.history.sqlite_store import SQLiteStore
-from remember_graph.history.store import InMemoryStore, Namespace, Record, TurnStore
+from remember_graph.history.in_memory_store import InMemoryStore
+from remember_graph.history.store import Namespace, Record, TurnStore
 from remember_graph.types import Turn
 
 NAMESPACE = Namespace("default", "chat")
@@ -272,7 +273,7 @@ def test_opening_again_gives_everything(open_store: OpenStore) -> None:
     store.append(NAMESPACE, [_record("z"), Record(Turn("Ana", "Yes", id="a"), vector, "model/2")])
     store.close()
 
-    records = open_store().read(NAMESPACE)
+    records = open_store().read(NAMESPACE, vector_model="model/2")
     assert [record.turn for record in records] == [
         Turn("Ana", "Hi", id="z"),
         Turn("Ana", "Yes", id="a"),

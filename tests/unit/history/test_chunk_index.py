@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remember_graph.history.chunk_index import ChunkIndex, ChunkScores
+from remember_graph.history.deriving import Deriver
 from remember_graph.history.store import Record
 from remember_graph.history.stream_index import StreamIndex
-from remember_graph.tokens import count_tokens
 from remember_graph.types import Turn
 
 _texts = st.lists(
@@ -22,8 +22,8 @@ _texts = st.lists(
 
 
 def _stream(texts: list[str]) -> StreamIndex:
-    index = StreamIndex(count_tokens)
-    index.add([Record(Turn("", text, id=str(at))) for at, text in enumerate(texts)])
+    index = StreamIndex(Deriver())
+    index.add([Record(Turn("", text, id=str(at)), position=at) for at, text in enumerate(texts)])
     return index
 
 

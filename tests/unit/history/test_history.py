@@ -9,7 +9,8 @@ import pytest
 
 from remember_graph.errors import ModelError
 from remember_graph.history.history import History
-from remember_graph.history.store import InMemoryStore, Namespace
+from remember_graph.history.in_memory_store import InMemoryStore
+from remember_graph.history.store import Namespace
 from remember_graph.types import AddReport, Turn
 
 _NAMESPACE = Namespace("default", "chat")

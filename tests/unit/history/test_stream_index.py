@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remember_graph.history.deriving import Deriver
 from remember_graph.history.store import Record
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.tokens import count_tokens
@@ -27,7 +28,8 @@ def _records(draw: st.DrawFn) -> list[Record]:
         values = np.array(draw(_vector), np.float32)
         vector = values / np.linalg.norm(values)
         model = draw(st.sampled_from([_MODEL, _MODEL, _MODEL, "other/3", None]))
-        records.append(Record(turn, vector, model) if model else Record(turn))
+        vectors = (vector, model) if model else (None, None)
+        records.append(Record(turn, *vectors, position=number))
     return records
 
 
@@ -36,7 +38,7 @@ _QUERIES = np.array([[1, 0, 0], [0.6, 0.8, 0]], np.float32)
 
 def _index(*batches: list[Record], asked: bool = False) -> StreamIndex:
     index = StreamIndex(
-        count_tokens, language=None, encoder_id=_MODEL, chunk_tokens=12, chunk_overlap=6
+        Deriver(), language=None, encoder_id=_MODEL, chunk_tokens=12, chunk_overlap=6
     )
     for batch in batches:
         index.add(batch)
@@ -143,11 +145,14 @@ def test_the_best_of_a_turns_chunks_is_the_highest_of_those_that_hold_it(
 
 def test_system_turns_are_left_out_and_counted_as_read() -> None:
     index = _index(
-        [Record(Turn("", "Ana joined", id="1", kind="system")), Record(Turn("Ana", "Hi", id="2"))]
+        [
+            Record(Turn("", "Ana joined", id="1", kind="system"), position=0),
+            Record(Turn("Ana", "Hi", id="2"), position=1),
+        ]
     )
 
     assert [turn.id for turn in index.turns] == ["2"]
-    assert index.records_read == 2
+    assert index.next_position == 2
 
 
 def test_a_turn_has_its_position_and_an_unknown_one_has_none() -> None:

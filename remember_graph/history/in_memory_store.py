@@ -1,0 +1,202 @@
+"""A store in dicts, that lives and dies with the process."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from remember_graph.errors import HistoryError
+from remember_graph.history.selecting import is_selected
+from remember_graph.history.store import (
+    SUMMARIES_KEPT,
+    Forgotten,
+    Namespace,
+    Record,
+    Selection,
+    StoredSummary,
+    Vector,
+    turns_of,
+)
+from remember_graph.types import Turn
+
+
+@dataclass(slots=True)
+class _Stream:
+    generation: int
+    records: dict[str, Record] = field(default_factory=dict)  # by turn id
+    next_position: int = 0
+    vectors: dict[str, dict[int, Vector]] = field(default_factory=dict)  # by model, by position
+    summaries: list[tuple[set[str], StoredSummary]] = field(default_factory=list)
+
+    def by_position(self) -> dict[int, Record]:
+        return {record.position: record for record in self.records.values()}
+
+
+class InMemoryStore:
+    """A store for one process; see `TurnStore` for what the methods do."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._closed = False
+        self._streams: dict[Namespace, _Stream] = {}
+        self._generations = itertools.count(1)
+
+    @contextmanager
+    def _open(self, namespace: Namespace, *, create: bool = False) -> Iterator[_Stream]:
+        with self._lock:
+            if self._closed:
+                raise HistoryError("the history in memory is closed")
+            stream = self._streams.get(namespace)
+            if stream is None:
+                stream = _Stream(next(self._generations) if create else 0)
+            yield stream
+            if create:
+                self._streams[namespace] = stream
+
+    def known(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, Turn]:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            return {id: stream.records[id].turn for id in ids if id in stream.records}
+
+    def append(self, namespace: Namespace, records: Sequence[Record]) -> int:
+        """See `TurnStore`."""
+        with self._open(namespace, create=True) as stream:
+            fresh: dict[str, Record] = {}
+            for record in records:
+                if record.turn.id not in stream.records and record.turn.id not in fresh:
+                    position = stream.next_position + len(fresh)
+                    fresh[record.turn.id] = replace(record, position=position)
+            for record in fresh.values():
+                if record.vector is not None and record.vector_model is not None:
+                    of_model = stream.vectors.setdefault(record.vector_model, {})
+                    of_model[record.position] = record.vector
+            stream.records |= {
+                id: replace(record, vector=None, vector_model=None) for id, record in fresh.items()
+            }
+            stream.next_position += len(fresh)
+            return len(fresh)
+
+    def read(
+        self, namespace: Namespace, start: int = 0, *, vector_model: str | None = None
+    ) -> list[Record]:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            if start >= stream.next_position:
+                return []
+            vectors = stream.vectors.get(vector_model or "", {})
+            return [
+                replace(record, vector=vectors.get(record.position), vector_model=vector_model)
+                if record.position in vectors
+                else record
+                for record in stream.records.values()
+                if record.position >= start
+            ]
+
+    def generation(self, namespace: Namespace) -> int:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            return stream.generation
+
+    def add_vectors(self, namespace: Namespace, model: str, vectors: Mapping[int, Vector]) -> None:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            there = stream.by_position()
+            stream.vectors.setdefault(model, {}).update(
+                {position: vector for position, vector in vectors.items() if position in there}
+            )
+
+    def vectors(
+        self, namespace: Namespace, model: str, positions: Sequence[int]
+    ) -> dict[int, Vector]:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            held = stream.vectors.get(model, {})
+            return {position: held[position] for position in positions if position in held}
+
+    def drop_vectors(self, namespace: Namespace, *, keep_model: str) -> int:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            others = [model for model in stream.vectors if model != keep_model]
+            return sum(len(stream.vectors.pop(model)) for model in others)
+
+    def edit(self, namespace: Namespace, record: Record) -> bool:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            old = stream.records.get(record.turn.id)
+            if old is None:
+                return False
+            self._drop_vectors_at(stream, {old.position})
+            bare = replace(record, position=old.position, vector=None, vector_model=None)
+            stream.records[record.turn.id] = bare
+            if record.vector is not None and record.vector_model is not None:
+                stream.vectors.setdefault(record.vector_model, {})[old.position] = record.vector
+            _make_stale(stream, {record.turn.id}, "edited")
+            stream.generation = next(self._generations)
+            return True
+
+    def forget(self, namespace: Namespace, selection: Selection) -> Forgotten:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            chosen = {
+                id: record
+                for id, record in stream.records.items()
+                if is_selected(record.turn, selection)
+            }
+            places = {record.position for record in chosen.values()}
+            vectors = self._drop_vectors_at(stream, places)
+            stale = _make_stale(stream, set(chosen), "forgotten")
+            stream.records = {id: r for id, r in stream.records.items() if id not in chosen}
+            if chosen:
+                stream.generation = next(self._generations)
+            if selection.is_everything:
+                stale = len(stream.summaries)
+                self._streams.pop(namespace, None)
+            return Forgotten(len(chosen), vectors, stale)
+
+    @staticmethod
+    def _drop_vectors_at(stream: _Stream, positions: set[int]) -> int:
+        dropped = 0
+        for held in stream.vectors.values():
+            for position in positions & held.keys():
+                del held[position]
+                dropped += 1
+        return dropped
+
+    def save_summary(self, namespace: Namespace, result: Mapping[str, Any]) -> None:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            created = datetime.now(UTC).isoformat()
+            stream.summaries.insert(0, (turns_of(result), StoredSummary(created, result, None)))
+            del stream.summaries[SUMMARIES_KEPT:]
+
+    def summaries(self, namespace: Namespace) -> list[StoredSummary]:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            return [summary for _, summary in stream.summaries]
+
+    def streams(self) -> list[tuple[Namespace, int]]:
+        """See `TurnStore`."""
+        with self._lock:
+            return sorted((name, len(held.records)) for name, held in self._streams.items())
+
+    def close(self) -> None:
+        """See `TurnStore`."""
+        with self._lock:
+            self._closed = True
+
+
+def _make_stale(stream: _Stream, ids: set[str], what: str) -> int:
+    """Empty the summaries that rest on one of the turns; how many that were."""
+    count = 0
+    for number, (rests_on, summary) in enumerate(stream.summaries):
+        touched = sorted(rests_on & ids)
+        if touched and summary.result is not None:
+            reason = f"turn {touched[0]} was {what}"
+            stream.summaries[number] = (rests_on, StoredSummary(summary.created, None, reason))
+            count += 1
+    return count
