@@ -43,7 +43,7 @@ def score_window(
         Shapes (window turns, history turns) and (history turns,); the latter is -inf for turns
         that say too little.
     """
-    fused = _fused(view, vectors, settings)
+    fused = fuse(view, vectors, settings)
     closeness = -np.log(np.arange(view.history, 0, -1) + _NEAR_TURNS)
     asking = tokens >= _SHORTEST_QUERY
     if not asking.any():
@@ -55,7 +55,7 @@ def score_window(
     return fused + closeness, np.where(terms < _FEWEST_TERMS, -np.inf, pooled + closeness)
 
 
-def _fused(view: WindowView, vectors: Vectors | None, settings: RetrieveSettings) -> Floats:
+def fuse(view: WindowView, vectors: Vectors | None, settings: RetrieveSettings) -> Floats:
     """The four standardised scores, weighted and added: shape (window turns, history turns)."""
     index, turns, k1 = view.index, view.history, settings.bm25_k1
     queries = [extract_terms(turn.line) for turn in view.turns]

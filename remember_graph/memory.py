@@ -12,10 +12,11 @@ from remember_graph.encoders import load_encoder
 from remember_graph.errors import ConfigError
 from remember_graph.graph import build_graph
 from remember_graph.history.history import History, Progress
+from remember_graph.history.in_memory_store import InMemoryStore
 from remember_graph.history.selecting import parse_time
 from remember_graph.history.sqlite_store import SQLiteStore
-from remember_graph.history.in_memory_store import InMemoryStore
 from remember_graph.history.store import Forgotten, Namespace, Selection, StoredSummary, TurnStore
+from remember_graph.recall import Recalled, recall
 from remember_graph.settings import Settings
 from remember_graph.state import CatchUp, GraphInput
 from remember_graph.types import AddReport, Turn, well_formed
@@ -109,6 +110,18 @@ class Memory:
         """The turns of these ids that the stream holds."""
         return self.history.store.known(_namespace(tenant, stream), list(dict.fromkeys(ids)))
 
+    def log(self, stream: str, *, tenant: str = "default") -> list[Turn]:
+        """Every turn of the stream, system turns included, in the order of their arrival."""
+        return [record.turn for record in self.history.store.read(_namespace(tenant, stream))]
+
+    def recall(self, stream: str, query: str, *, tenant: str = "default", k: int = 10) -> Recalled:
+        """The turns of the stream that answer a question best.
+
+        Raises:
+            ConfigError: The query is empty, or `k` is less than 1.
+        """
+        return recall(self.history, _namespace(tenant, stream), query, k=k)
+
     def catch_up(self, stream: str, *, tenant: str = "default") -> CatchUp:
         """The latest window of a stream, told so that it can be understood on its own.
 
@@ -123,9 +136,7 @@ class Memory:
     async def acatch_up(self, stream: str, *, tenant: str = "default") -> CatchUp:
         """The async twin of `catch_up`."""
         result = cast("CatchUp", await self.graph.ainvoke(_request(tenant, stream)))
-        await asyncio.to_thread(
-            self.history.store.save_summary, _namespace(tenant, stream), result
-        )
+        await asyncio.to_thread(self.history.store.save_summary, _namespace(tenant, stream), result)
         return result
 
     def summaries(self, stream: str, *, tenant: str = "default") -> list[StoredSummary]:

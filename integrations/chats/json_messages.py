@@ -46,11 +46,15 @@ def message_turn(record: Mapping[str, Any]) -> Turn:
         text=clean_text(_text(record)),
         time=message_time(record),
         id=_id_text(record.get("id")) or "",
-        kind="system" if record.get("role") in _SYSTEM_ROLES else "message",
+        kind="system" if _is_system(record) else "message",
         reply_to=next((id for key in _REPLY_KEYS if (id := _id_text(record.get(key)))), None),
         thread=_id_text(record.get("thread")),
         edited=record.get("edited") is True,
     )
+
+
+def _is_system(record: Mapping[str, Any]) -> bool:
+    return record.get("role") in _SYSTEM_ROLES or record.get("kind") == "system"
 
 
 def message_time(record: Mapping[str, Any]) -> str | None:

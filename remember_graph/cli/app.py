@@ -9,6 +9,7 @@ import typer
 
 from remember_graph.cli.catchup import catchup
 from remember_graph.cli.evaluate import evaluate
+from remember_graph.cli.history import export, forget, ingest, recall, reindex, streams
 
 app = typer.Typer(
     name="remember-graph",
@@ -19,6 +20,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("catchup")(catchup)
+for command in (ingest, recall, streams, forget, reindex, export):
+    app.command(command.__name__)(command)
 app.add_typer(evaluate, name="eval", help="Measure on annotated conversations.")
 
 
