@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from remember_graph.cli.bench import bench
 from remember_graph.cli.catchup import catchup
 from remember_graph.cli.evaluate import evaluate
 from remember_graph.cli.history import export, forget, ingest, recall, reindex, streams
@@ -20,6 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("catchup")(catchup)
+app.command("bench")(bench)
 for command in (ingest, recall, streams, forget, reindex, export):
     app.command(command.__name__)(command)
 app.add_typer(evaluate, name="eval", help="Measure on annotated conversations.")

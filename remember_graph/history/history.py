@@ -94,7 +94,7 @@ class History:
         forgotten = self.store.forget(namespace, selection)
         with self._lock:
             self._indexes.pop(namespace, None)
-            self._query_vectors = {}  # window turns are queries, and may be among the forgotten
+            self.forget_queries()  # window turns are queries, and may be among the forgotten
         return forgotten
 
     def _records(self, turns: Sequence[Turn]) -> list[Record]:
@@ -140,6 +140,10 @@ class History:
         if not texts:
             return self.encoder.encode_queries([])
         return np.stack([known[text] for text in texts])
+
+    def forget_queries(self) -> None:
+        """Drop the remembered vectors of queries."""
+        self._query_vectors = {}
 
     def index(self, namespace: Namespace) -> StreamIndex:
         """The stream's index, brought up to date with what any process has done."""
