@@ -178,7 +178,9 @@ class StreamIndex:
             return np.zeros((len(directions), turns))
         weights = np.sqrt(self.tokens[:turns])
         norms = self._context_norms(vectors, weights)
-        mean = (weights * _blurred((1 / norms)[np.newaxis])[0]) @ vectors / turns
+        # In single precision throughout: a wider factor would copy all vectors to its width.
+        pull = (weights * _blurred((1 / norms)[np.newaxis])[0] / turns).astype(np.float32)
+        mean = pull @ vectors
         products = (np.vstack((directions, mean)) @ vectors.T).astype(np.float64) * weights
         context = _blurred(products) / norms
         # |c - m|² of a unit context c and the mean m
