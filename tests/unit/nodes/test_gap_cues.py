@@ -193,9 +193,7 @@ def test_an_attachment_is_not_read_as_the_words_of_the_turn() -> None:
 
 # BUG: `_NUMBER` takes the word after a number across a full stop or a comma, so that the query
 # asks what “12. Nobody” stands for and BM25 gets "12. Nobody" as an anchor.
-@pytest.mark.parametrize(
-    "text", ["We sold 12. Nobody paid.", "Tickets sold: 12, nobody paid."]
-)
+@pytest.mark.parametrize("text", ["We sold 12. Nobody paid.", "Tickets sold: 12, nobody paid."])
 def test_a_number_at_the_end_of_a_clause_is_quoted_alone(text: str) -> None:
     assert _gap(text)["anchors"][0] == "12"
 

@@ -22,9 +22,7 @@ from remember_graph.view import WindowView
 _Line = tuple[str, str]
 
 
-def _view(
-    history: list[_Line], *, window: int = 1, vectors: Vectors | None = None
-) -> WindowView:
+def _view(history: list[_Line], *, window: int = 1, vectors: Vectors | None = None) -> WindowView:
     """Turns of one token each; the window is said by Kim and shares no word with the history."""
     lines = [*history, *[("Kim", "why")] * window]
     turns = [Turn(speaker, text, id=str(at)) for at, (speaker, text) in enumerate(lines)]
@@ -122,9 +120,7 @@ def test_a_turn_that_introduces_a_rare_anchor_wins_over_nearer_ones() -> None:
 
 def test_a_capitalised_anchor_counts_more_than_the_same_in_small_letters() -> None:
     view = _view([("Ana", "tundra"), ("Ana", "mosses")])
-    small, large = _scores(
-        view, _gap(view, "nothing", "tundra"), _gap(view, "nothing", "Tundra")
-    )
+    small, large = _scores(view, _gap(view, "nothing", "tundra"), _gap(view, "nothing", "Tundra"))
 
     # idf of a term in one turn of two: ln(1 + 1.5 / 1.5)
     np.testing.assert_allclose(large - small, [0.35 * math.log(2), 0], atol=1e-12)
@@ -177,9 +173,7 @@ def test_a_stream_that_has_no_vectors_is_scored_by_words_alone() -> None:
     view = _view([("Ana", "tundra"), ("Ana", "mosses")])
     asked = np.array([_EAST] * 3, np.float32)
 
-    np.testing.assert_allclose(
-        _scores(view, _gap(view), vectors=asked), _scores(view, _gap(view))
-    )
+    np.testing.assert_allclose(_scores(view, _gap(view), vectors=asked), _scores(view, _gap(view)))
 
 
 def test_queries_then_anchors_then_the_window_are_embedded() -> None:

@@ -29,14 +29,16 @@ _SPACE = Namespace("t", "s")
 _TURNS = ["kiln", "moss", "fern"]  # one chunk each under `_settings`
 
 
+_DIRECTIONS: dict[str, list[float]] = {"kiln": [0.6, 0.8], "moss": [0, 1], "fern": [1, 0]}
+
+
 class _Compass:
     """Each history turn has its own vector, and every query points east."""
 
     id = "compass/2"
-    _of: dict[str, list[float]] = {"kiln": [0.6, 0.8], "moss": [0, 1], "fern": [1, 0]}  # noqa: RUF012
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        return np.array([self._of.get(text.split()[-1], [0, 1]) for text in texts], np.float32)
+        return np.array([_DIRECTIONS.get(text.split()[-1], [0, 1]) for text in texts], np.float32)
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         return np.array([[1.0, 0.0]] * len(texts), np.float32)
@@ -75,7 +77,7 @@ def _stream(
 ) -> tuple[History, WindowView]:
     """A history of these texts with their words as ids, and a window of `w0`, `w1` and so on."""
     history = History(encoder=encoder, settings=settings)
-    turns = [Turn("Ana", text, id=f"{text}" if text else "") for text in texts]
+    turns = [Turn("Ana", text, id=text) for text in texts]
     said = [Turn("Kim", f"why {at}", id=f"w{at}") for at in range(window)]
     history.add(_SPACE, [*turns, *said])
     return history, WindowView(history.index(_SPACE), len(turns), tuple(said))
@@ -296,7 +298,7 @@ def test_an_anchor_in_half_of_the_turns_relates_nothing(sharing: int, related: i
 def _stage(texts: Sequence[str], preset: Any = "remember") -> dict[str, Any]:
     settings = _settings(preset)
     history, view = _stream(texts, settings)
-    retriever = {"paper": PaperRetriever, "remember": RememberRetriever}[preset]
+    paper, remember = PaperRetriever(history, settings), RememberRetriever(history, settings)
     state = {
         "tenant": _SPACE.tenant,
         "stream": _SPACE.stream,
@@ -306,7 +308,7 @@ def _stage(texts: Sequence[str], preset: Any = "remember") -> dict[str, Any]:
         "detector": "local",
         "degraded": ["before"],
     }
-    stage = Retrieve(history, retriever(history, settings))
+    stage = Retrieve(history, paper if preset == "paper" else remember)
     return run(stage(cast("GraphState", state), ""), None)[0]
 
 

@@ -21,14 +21,16 @@ from remember_graph.types import Turn
 _SPACE = Namespace("t", "s")
 
 
+_DIRECTIONS: dict[str, list[float]] = {"kiln": [0.6, 0.8], "moss": [0, 1], "fern": [1, 0]}
+
+
 class _Compass:
     """The query "moss" points north, every other one east."""
 
     id = "compass/2"
-    _of: dict[str, list[float]] = {"kiln": [0.6, 0.8], "moss": [0, 1], "fern": [1, 0]}  # noqa: RUF012
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        return np.array([self._of.get(text.split()[-1], [0, 1]) for text in texts], np.float32)
+        return np.array([_DIRECTIONS.get(text.split()[-1], [0, 1]) for text in texts], np.float32)
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         rows = [[0.0, 1.0] if text == "moss" else [1.0, 0.0] for text in texts]

@@ -29,9 +29,7 @@ def _view(
     return WindowView(index, len(history), tuple(turns[len(history) :]))
 
 
-def _score(
-    view: WindowView, *tokens: int, vectors: Vectors | None = None
-) -> tuple[Floats, Floats]:
+def _score(view: WindowView, *tokens: int, vectors: Vectors | None = None) -> tuple[Floats, Floats]:
     counts = np.array(tokens or [12] * len(view.turns))
     return score_window(view, vectors, counts, RetrieveSettings())
 
