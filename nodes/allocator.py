@@ -159,6 +159,11 @@ class Allocate:
     def __call__(self, state: GraphState, thread_id: str) -> Steps[dict[str, Any]]:
         """The memory, in the order of the conversation, and the evidence of each gap."""
         view = view_of(state, self._history)
+        with view.index.lock:
+            return self._allocated(state, view)
+        yield  # a stage is a generator, this one asks no model
+
+    def _allocated(self, state: GraphState, view: WindowView) -> dict[str, Any]:
         by_gap = {id: r for r in state["rankings"] if (id := r["gap_id"]) is not None}
         recent = self._recent(view) if self._settings.preset == "remember" else []
         ids = {id for ranking in state["rankings"] for id in ranking["turn_ids"]} | set(recent)
@@ -174,7 +179,6 @@ class Allocate:
             "usage": {**state["usage"], "memory_tokens": used},
             "degraded": [*state["degraded"], *self._shortcomings(view, memory, cost)],
         }
-        yield  # a stage is a generator, this one asks no model
 
     def _picks(
         self, state: GraphState, cost: Mapping[str, int], recent: Sequence[str]

@@ -124,7 +124,8 @@ class DetectGaps:
         elif self._history.encoder is None:
             lines.append("embeddings: none; the history is searched by words alone")
         else:
-            missing = view.history - view.index.embedded(view.history)
+            with view.index.lock:
+                missing = view.history - view.index.embedded(view.history)
             if missing:
                 lines.append(
                     f"embeddings: {missing} of {view.history} history turns have no vector of "

@@ -240,6 +240,8 @@ class Summarize:
         spoken = detect_language(
             term for turn in (*memory, *window) for term in extract_terms(turn.line)
         )
+        # Preferring turns whose gap has evidence was tried: of gapbench's salient utterances the
+        # text would then tell 0.66 to 0.71 instead of 0.73.
         worth = report_worth(window, spoken)
         return compose(window, worth, gaps, by_id, self._settings.summarize)
 

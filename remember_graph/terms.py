@@ -10,25 +10,39 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 from remember_graph.scripts import COMBINING, MARKS, UNSPACED
 
 _LETTER = rf"(?:[^\W{UNSPACED}{COMBINING}]|[{MARKS}])"
 _APOSTROPHE, _JOINT = "['\u2019]", "[-+.,:/@]"
-# C++, C#, F#: a letter that no other letter of a spaced script stands beside.
-_SIGN = rf"[a-z](?:\+\+|#)(?!{_LETTER})"
-# One greedy pass without overlap between the classes, so that no input takes more than linear time.
-_TERM = re.compile(
-    rf"(?P<sign>(?<!{_LETTER}){_SIGN})"
-    rf"|(?P<spaced>{_LETTER}+(?:{_APOSTROPHE}{_LETTER}+)?"
-    rf"(?:{_JOINT}(?!{_SIGN}){_LETTER}+(?:{_APOSTROPHE}{_LETTER}+)?)*)"
-    rf"|(?P<run>[{UNSPACED}{COMBINING}]+)"
-)
-_ASCII_TERM = re.compile(
-    rf"(?P<sign>\b{_SIGN})|(?P<spaced>\w+(?:'\w+)?(?:{_JOINT}(?!{_SIGN})\w+(?:'\w+)?)*)"
-)
-_WORD = re.compile(rf"{_LETTER}+(?:'{_LETTER}+)?")
-_CLUSTER = re.compile(rf"[^{COMBINING}][{COMBINING}]*|[{COMBINING}]+")
+
+
+def _term_pattern(letter: str) -> str:
+    """C++, C#, F# (a letter that no other letter stands beside), else words and joined words.
+
+    One greedy pass without overlap between the classes, so that no input takes more than linear
+    time.
+    """
+    sign = rf"[a-z](?:\+\+|#)(?!{letter})"
+    word = rf"{letter}+(?:{_APOSTROPHE}{letter}+)?"
+    return rf"(?P<sign>(?<!{letter}){sign})|(?P<spaced>{word}(?:{_JOINT}(?!{sign}){word})*)"
+
+
+_ASCII_TERM = re.compile(_term_pattern(r"\w"))
+_ASCII_WORD = re.compile(r"\w+(?:'\w+)?")
+
+
+@cache
+def _every_script() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Patterns of a term, a word, a letter with its marks; the large classes compile slowly."""
+    return (
+        re.compile(rf"{_term_pattern(_LETTER)}|(?P<run>[{UNSPACED}{COMBINING}]+)"),
+        re.compile(rf"{_LETTER}+(?:'{_LETTER}+)?"),
+        re.compile(rf"[^{COMBINING}][{COMBINING}]*|[{COMBINING}]+"),
+    )
+
+
 # Joined words are kept whole where the joint means something: an address, or a number or id.
 _WHOLE = re.compile(r"[^@]+@[^@]+\.[^@]+|[^\d]*\d.*", re.DOTALL)
 # A longer run is no word (a base64 block, a key); whole it would only fill the vocabulary.
@@ -47,7 +61,7 @@ def extract_terms(text: str) -> list[str]:
         ['三', '三時', '時', '時に', 'に']
     """
     terms: list[str] = []
-    pattern = _ASCII_TERM if text.isascii() else _TERM
+    pattern = _ASCII_TERM if text.isascii() else _every_script()[0]
     for match in pattern.finditer(_normalise(text)):
         piece = match.group()
         if match.lastgroup == "spaced":
@@ -61,8 +75,11 @@ def extract_terms(text: str) -> list[str]:
 
 def _words(piece: str) -> list[str]:
     """A single word, or joined ones: the whole where it is an address or an id, then its parts."""
+    if piece.isalnum():
+        return [piece[:_LONGEST]]
     piece = piece.replace("\u2019", "'")
-    words = [word[:_LONGEST] for word in _WORD.findall(piece)]
+    pattern = _ASCII_WORD if piece.isascii() else _every_script()[1]
+    words = [word[:_LONGEST] for word in pattern.findall(piece)]
     if len(words) > 1 and len(piece) <= _LONGEST and _WHOLE.fullmatch(piece):
         return [piece, *words]
     return words
@@ -81,7 +98,7 @@ def _normalise(text: str) -> str:
 
 def _grams(run: str) -> list[str]:
     """Each letter (with its marks) and each pair of neighbours."""
-    letters = [cluster[: _LONGEST // 2] for cluster in _CLUSTER.findall(run)]
+    letters = [cluster[: _LONGEST // 2] for cluster in _every_script()[2].findall(run)]
     grams: list[str] = []
     for index, letter in enumerate(letters):
         grams.append(letter)

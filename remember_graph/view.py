@@ -54,6 +54,13 @@ def cut_view(
     Raises:
         UnknownTurnError: `first` or `last` is not in the stream, or they are in the wrong order.
     """
+    with index.lock:  # another thread may be adding turns
+        return _cut(index, size, count_tokens, first, last)
+
+
+def _cut(
+    index: StreamIndex, size: int, count_tokens: TokenCounter, first: str | None, last: str | None
+) -> WindowView:
     end = len(index) if last is None else _position(index, "window_last", last) + 1
     if first is not None:
         start = _position(index, "window_first", first)

@@ -67,9 +67,13 @@ def read_chat(
         ConfigError: The format, the zone or the channel does not exist.
 
     Example:
-        >>> chat = read_chat("WhatsApp Chat with Ana.txt", tz="Europe/Berlin")  # doctest: +SKIP
-        >>> chat.turns[0].line  # doctest: +SKIP
-        'Ana: Did you book the blue room?'
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "chat.jsonl"
+        ...     written = path.write_text('{"speaker": "Ana", "text": "The hall is booked."}')
+        ...     read_chat(path).turns[0].line
+        'Ana: The hall is booked.'
     """
     if format != "auto" and format not in _READERS:
         raise ConfigError(

@@ -169,7 +169,7 @@ _BAD_OPTIONS: dict[str, list[str]] = {
     "--base-url": ["--base-url", "http://127.0.0.1:9/v1"],
     "--base-url ": ["--base-url", "127.0.0.1:9", "--model", "openai:x"],
     "tenant": ["--tenant", ""],
-    "stream": ["--stream", ""],  # BUG: taken for not given (`stream or chat.name`)
+    "stream": ["--stream", ""],
 }
 
 
@@ -214,7 +214,7 @@ def test_a_model_without_its_key_is_refused(cli: Cli, chat: Path) -> None:
     _assert_refused(cli("catchup", chat, "--model", "openai:gpt-5-mini"), "openai:gpt-5-mini")
 
 
-# BUG: `--db ''` (an unset variable in a script) keeps the history in a temporary file: it is lost.
+# To SQLite an empty name is a temporary file; an unset variable in a script must not lose turns.
 @pytest.mark.parametrize("place", ["missing/h.db", "", "sqlite:///", "postgres://x/y", "text.db"])
 def test_a_history_file_that_cannot_be_opened_is_refused(
     cli: Cli, chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
@@ -357,7 +357,6 @@ def test_an_odd_file_is_caught_up_on(cli: Cli, tmp_path: Path, name: str) -> Non
 
 
 def test_the_terminal_is_sent_no_control_characters(cli: Cli, tmp_path: Path) -> None:
-    # BUG: what people wrote can steer the reader's terminal: ESC is printed as it stands.
     path = tmp_path / "c.txt"
     path.write_bytes(_ODD_FILES["control.txt"])
 
@@ -481,7 +480,7 @@ def test_the_script_prints_a_json_document_and_nothing_else(chat: Path) -> None:
 
 
 def test_json_does_not_depend_on_the_terminals_encoding(tmp_path: Path) -> None:
-    # BUG: under a narrow encoding `backslashreplace` writes \U0001f389, which is no JSON.
+    # `backslashreplace` alone would write \U0001f389, which is no JSON.
     path = tmp_path / "c.txt"
     path.write_text(_whatsapp([*_LINES, ("陳", "🎉 三時に町の大きな会場で会議をします")]), "utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
@@ -577,7 +576,7 @@ def test_a_turn_that_is_only_in_the_history_is_shown_to_a_person(
     run = cli("catchup", chat, "--db", tmp_path / "h.db")
 
     assert run.code == 0
-    # BUG: the headline looks only at turns of this export, so it tells the times of one turn of six.
+    # The export holds one of the window's six turns; the headline tells the times of all.
     assert "2024-03-13 10:00 to 2024-03-13 10:05" in run.out.splitlines()[0]
 
 
@@ -600,7 +599,7 @@ def _into_a_closed_pipe(*arguments: object) -> tuple[int, str]:
     return process.wait(timeout=120), err
 
 
-# BUG: typer handles EPIPE itself and ends with 1; what `main` does about it is never reached.
+# Typer handles EPIPE itself and would end with 1.
 @pytest.mark.parametrize("options", [["--json"], []], ids=["json", "text"])
 @pytest.mark.parametrize("lines", [1, 400], ids=["short", "long"])
 def test_a_reader_that_has_gone_is_no_error(tmp_path: Path, lines: int, options: list[str]) -> None:

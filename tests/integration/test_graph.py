@@ -59,7 +59,7 @@ class RoleChatModel(BaseChatModel):
     detect: Any = _GOOD_GAPS
     summarize: Any = _GOOD_SUMMARY
     prompts: dict[str, list[list[BaseMessage]]] = Field(
-        default_factory=lambda: {"detect": [], "summarize": []}
+        default_factory=lambda: dict[str, list[list[BaseMessage]]](detect=[], summarize=[])
     )
 
     @property
@@ -135,7 +135,7 @@ def test_every_stage_is_timed() -> None:
 
 
 def _not_plain(value: Any, path: str = "") -> list[str]:
-    """Where a value is of a type that a checkpointer may change: only exact JSON types are plain."""
+    """Where a value is of a type that a checkpointer may change; exact JSON types are plain."""
     if type(value) is dict:
         keys = [f"{path} key {key!r}" for key in value if type(key) is not str]
         return keys + [
@@ -373,7 +373,7 @@ def test_no_token_of_internal_calls_reaches_the_stream_of_a_surrounding_graph(
     outer.add_edge(START, "remember")
     outer.add_edge("remember", "speak")
     outer.add_edge("speak", END)
-    parts = list(
+    parts: list[Any] = list(
         outer.compile().stream({"stream": "dinner"}, stream_mode="messages", subgraphs=subgraphs)
     )
 
@@ -448,7 +448,6 @@ def test_where_the_detector_fails_the_result_says_so(name: str) -> None:
     assert any(re.match(r"detector: .*; the local detector answered$", line) for line in degraded)
 
 
-# BUG: what is left of a cut JSON answer (`"sentences": [{"text": "The boat co`) is taken for prose.
 @pytest.mark.parametrize("name", _SUMMARY_BROKEN)
 def test_where_the_summarizer_fails_the_extractive_composer_writes(name: str) -> None:
     result = _run(RoleChatModel(summarize=_SUMMARY_BROKEN[name]))
@@ -640,7 +639,7 @@ def _inside(user: str, tag: str) -> list[str]:
 @pytest.mark.parametrize("place", ["text", "speaker"])
 @pytest.mark.parametrize("hostile", _HOSTILE)
 def test_no_turn_can_close_a_tag_or_pose_as_another_turn(hostile: str, place: str) -> None:
-    said = {"speaker": "Eve", "text": "the boat of Ben", place: hostile}
+    said: dict[str, Any] = {"speaker": "Eve", "text": "the boat of Ben", place: hostile}
     model = RoleChatModel()
     turns = [Turn(**said, id="a").to_dict(), Turn(**said, id="b").to_dict(), *_TURNS[-1:]]
 

@@ -231,7 +231,7 @@ def test_a_stream_without_turns_gives_an_empty_result(place: Any) -> None:
     with _open(place) as memory:
         result = memory.catch_up("nothing")
 
-    assert result["window"] == result["memory"] == result["gaps"] == []
+    assert (result["window"], result["memory"], result["gaps"]) == ([], [], [])
     assert result["degraded"] == ["window: the stream has no turns"]
 
 
@@ -320,7 +320,6 @@ def test_with_embeddings_nothing_is_degraded(hash_encoder: Any) -> None:
     assert _catch_up(_TURNS, embeddings=hash_encoder)["degraded"] == []
 
 
-# BUG: `paper` with a model that embeds queries but no documents raises ModelError out of the graph.
 @pytest.mark.parametrize("preset", ["remember", "paper"])
 @pytest.mark.parametrize(
     "broken",
@@ -382,7 +381,6 @@ class _Changing:
     encode_queries = encode_documents
 
 
-# BUG: `StreamIndex._add_vectors` raises a bare ValueError where the widths of one model differ.
 @pytest.mark.parametrize("preset", ["remember", "paper"])
 def test_vectors_of_another_width_under_the_same_name_do_no_harm(
     tmp_path: Path, preset: Any
@@ -523,7 +521,6 @@ def test_threads_catch_up_on_many_streams_of_one_memory(hash_encoder: Any) -> No
 
 
 def test_vectors_that_another_thread_makes_forgotten_are_not_lost(hash_encoder: Any) -> None:
-    # BUG: History.encode_queries forgets remembered vectors while another thread relies on them.
     entered, others_done = threading.Event(), threading.Event()
 
     class Slow:

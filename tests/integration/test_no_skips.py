@@ -41,8 +41,10 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     for name, text in _MODULES.items():
         (folder / name).write_text(text)
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider"]
-        + ["--continue-on-collection-errors", str(folder)],
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider"),
+            *("--continue-on-collection-errors", str(folder)),
+        ],
         env={**os.environ, "REMEMBER_GRAPH_NO_SKIPS": "1"},
         cwd=folder,
         capture_output=True,
