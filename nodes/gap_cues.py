@@ -85,7 +85,7 @@ _DEFINITE = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;'] )[A-Z]\w*(?: [A-Z]\w*)*")
-_NUMBER = re.compile(r"(?:[$€£]\s?)?\d[\d.,:]*%?(?:\s+\w+)?")
+_NUMBER = re.compile(r"(?:[$€£]\s?)?\d(?:[\d.,:]*\d)?%?(?:\s+\w+)?")
 _ATTACHMENT = re.compile(r"\[(?:attachment|shares)[^\]]*\]?")
 _CONTRACTED = re.compile(r"(?:'s|'re|'ll|'ve|'d|'m|n't)$", re.IGNORECASE)
 _CALENDAR = frozenset(

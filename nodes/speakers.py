@@ -19,13 +19,16 @@ def named_speakers(texts: Sequence[str], speakers: Sequence[str]) -> NDArray[np.
         [[1.0, 0.0]]
     """
     names = [tuple(extract_terms(speaker)) for speaker in speakers]
-    first_names = Counter(name[0] for name in names if name)
+    # In scripts without spaces a name's first term is its first letter, which names nobody.
+    firsts = [name[0] if name and len(name[0]) > 1 else None for name in names]
+    first_names = Counter(firsts)
     said = [f" {' '.join(extract_terms(text))} " for text in texts]
     named = np.zeros((len(texts), len(speakers)))
     for column, name in enumerate(names):
         ways = {" ".join(name)} if name else set()
-        if name and first_names[name[0]] == 1:
-            ways.add(name[0])
+        first = firsts[column]
+        if first is not None and first_names[first] == 1:
+            ways.add(first)
         for row, words in enumerate(said):
             named[row, column] = any(f" {way} " in words for way in ways)
     return named

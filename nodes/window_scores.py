@@ -48,7 +48,9 @@ def score_window(
     asking = tokens >= _SHORTEST_QUERY
     if not asking.any():
         asking = np.ones(len(tokens), bool)
-    asked = fused[asking] / _TEMPERATURE + 0.5 * np.log(tokens[asking])[:, np.newaxis]
+    asked = (
+        fused[asking] / _TEMPERATURE + 0.5 * np.log(np.maximum(tokens[asking], 1))[:, np.newaxis]
+    )
     highest = asked.max(axis=0)
     pooled = _TEMPERATURE * (highest + np.log(np.exp(asked - highest).sum(axis=0)))
     terms = view.index.postings.content_counts(turns=view.history)

@@ -181,3 +181,55 @@ def test_queries_then_anchors_then_the_window_are_embedded() -> None:
     gaps = [_gap(view, "one", "a", "b"), _gap(view, "two")]
 
     assert vector_texts(view, gaps) == ["one", "two", "a b", "two", "Kim: why", "Kim: why"]
+
+
+def _missing(view: WindowView, missing: str) -> Gap:
+    return {**_gap(view), "missing": missing}
+
+
+def test_a_rare_word_shared_with_the_query_is_worth_three_tenths_of_its_idf() -> None:
+    view = _view([("Ana", "tundra"), ("Ana", "mosses")])
+    plain, asked = _scores(view, _gap(view, "nothing"), _gap(view, "tundra"))
+
+    np.testing.assert_allclose(asked - plain, [0.3 * math.log(2), 0], atol=1e-12)
+
+
+def test_a_chunk_that_answers_what_is_missing_is_worth_a_quarter_a_deviation() -> None:
+    turns = [Turn("Ana", text, id=text) for text in ("tundra", "mosses", "why")]
+    index = StreamIndex(lambda _: 1, language=None, chunk_tokens=1, chunk_overlap=0)
+    index.add([Record(turn) for turn in turns])
+    view = WindowView(index, 2, (turns[2],))
+    plain, asked = _scores(view, _missing(view, "nothing"), _missing(view, "tundra"))
+
+    np.testing.assert_allclose(asked - plain, [0.25, -0.25], atol=1e-12)
+
+
+def test_a_turn_that_answers_the_rest_of_the_window_is_worth_three_tenths_a_deviation() -> None:
+    view = _view([("Ana", "tundra"), ("Ana", "mosses")], window=2)
+    other = WindowView(view.index, 2, (view.turns[0], Turn("Kim", "tundra", id="3")))
+    gain = _scores(other, _gap(other)) - _scores(view, _gap(view))
+
+    np.testing.assert_allclose(gain, [[0.3, -0.3]], atol=1e-12)
+
+
+def _two_with_vectors(*asked: list[float]) -> Floats:
+    """Scores of a turn that points east and one that points north, for a window of three."""
+    history = np.array([_EAST, _NORTH], np.float32)
+    view = _view([("Ana", "same")] * 2, window=3, vectors=history)
+    scores: Floats = _scores(view, _gap(view), vectors=np.array(asked, np.float32))[0]
+    return scores
+
+
+def test_the_direction_of_query_and_anchors_is_worth_six_tenths_a_deviation() -> None:
+    window = [_NORTH] * 3
+    gain = _two_with_vectors(_EAST, _EAST, *window) - _two_with_vectors(_NORTH, _NORTH, *window)
+
+    # from one deviation below the mean to one above
+    np.testing.assert_allclose(gain, [1.2, -1.2], atol=1e-4)
+
+
+def test_the_window_turns_around_the_gap_are_worth_a_quarter_a_deviation() -> None:
+    own = [_NORTH] * 3
+    gain = _two_with_vectors(*own, _EAST, _EAST) - _two_with_vectors(*own, _NORTH, _NORTH)
+
+    np.testing.assert_allclose(gain, [0.5, -0.5], atol=1e-4)

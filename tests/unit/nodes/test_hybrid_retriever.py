@@ -49,6 +49,14 @@ class _Demanding(_Compass):
         self.unrelated_below = unrelated_below
 
 
+class _ByTurn(_Demanding):
+    """The window's second turn points north."""
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        rows = [[0.0, 1.0] if text == "Kim: why 1" else [1.0, 0.0] for text in texts]
+        return np.array(rows, np.float32)
+
+
 class _Broken(_Compass):
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         raise ModelError("no connection")
@@ -215,6 +223,13 @@ def test_the_window_asks_for_local_gaps_and_once_for_all() -> None:
 @pytest.mark.parametrize("by_model", [True, False])
 def test_without_gaps_the_window_alone_asks(by_model: bool) -> None:
     assert [c["gap_id"] for c in _by_remember(by_model=by_model)[0]] == [None]
+
+
+def test_the_vector_of_a_local_gaps_own_turn_says_what_is_related() -> None:
+    gap = _gap("any", turn_id="w1")
+    found, _ = _by_remember(gap, by_model=False, encoder=_ByTurn(0.9))
+
+    assert found[0]["related"] == ["moss"]
 
 
 def test_the_ranking_of_the_window_is_related_to_no_gap() -> None:

@@ -54,8 +54,6 @@ def test_a_whole_name_is_found_in_a_script_without_spaces() -> None:
     assert _named("田中さんは何と言いましたか", "田中", "佐藤") == ["田中"]
 
 
-# BUG: in a script without spaces the first term of a name is its first character, so that a
-# unique first character counts as a first name: 田んぼ (a rice field) names 田中.
 def test_the_first_character_of_a_name_names_nobody() -> None:
     assert _named("田んぼはどこですか", "田中", "佐藤") == []
 

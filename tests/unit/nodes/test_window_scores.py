@@ -66,8 +66,6 @@ def test_where_every_window_turn_is_short_all_of_them_ask() -> None:
     np.testing.assert_allclose(pooled, [2 * math.log(5) - math.log(11)])
 
 
-# BUG: the logarithm of a window turn of no tokens (a turn without speaker and text) is -inf: numpy
-# warns, and where all turns are such, every pooled score is nan and the pooled ranking is empty.
 def test_a_window_turn_of_no_tokens_leaves_the_scores_finite() -> None:
     _, pooled = _score(_view([_LONG], [""]), 0)
 
