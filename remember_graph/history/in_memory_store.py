@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,14 +50,17 @@ class InMemoryStore:
     @contextmanager
     def _open(self, namespace: Namespace, *, create: bool = False) -> Iterator[_Stream]:
         with self._lock:
-            if self._closed:
-                raise HistoryError("the history in memory is closed")
+            self._check_open()
             stream = self._streams.get(namespace)
             if stream is None:
                 stream = _Stream(next(self._generations) if create else 0)
             yield stream
             if create:
                 self._streams[namespace] = stream
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise HistoryError("the history in memory is closed")
 
     def known(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, Turn]:
         """See `TurnStore`."""
@@ -170,8 +174,12 @@ class InMemoryStore:
     def save_summary(self, namespace: Namespace, result: Mapping[str, Any]) -> None:
         """See `TurnStore`."""
         with self._open(namespace) as stream:
+            rests_on = turns_of(result)
+            if not rests_on <= stream.records.keys():
+                return  # a turn was forgotten while the summary was written
             created = datetime.now(UTC).isoformat()
-            stream.summaries.insert(0, (turns_of(result), StoredSummary(created, result, None)))
+            kept = StoredSummary(created, copy.deepcopy(dict(result)), None)
+            stream.summaries.insert(0, (rests_on, kept))
             del stream.summaries[SUMMARIES_KEPT:]
 
     def summaries(self, namespace: Namespace) -> list[StoredSummary]:
@@ -182,6 +190,7 @@ class InMemoryStore:
     def streams(self) -> list[tuple[Namespace, int]]:
         """See `TurnStore`."""
         with self._lock:
+            self._check_open()
             return sorted((name, len(held.records)) for name, held in self._streams.items())
 
     def close(self) -> None:

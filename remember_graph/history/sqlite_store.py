@@ -40,7 +40,7 @@ from remember_graph.history.store import (
     Vector,
     turns_of,
 )
-from remember_graph.types import Turn
+from remember_graph.types import Turn, well_formed
 
 _BUSY_TIMEOUT_S = 60
 _AT_ONCE = 500  # SQLite allows at least 999 parameters
@@ -275,15 +275,16 @@ class SQLiteStore:
         """See `TurnStore`."""
         with self._transaction("IMMEDIATE") as connection:
             stream = _stream_id(connection, namespace)
-            if stream is None:
-                return
+            rests_on = sorted(turns_of(result))
+            if stream is None or len(self._known(connection, stream, rests_on)) < len(rests_on):
+                return  # a turn was forgotten while the summary was written
             cursor = connection.execute(
                 "INSERT INTO summaries (stream_id, created, result) VALUES (?, ?, ?)",
                 (stream, datetime.now(UTC).isoformat(), json.dumps(result)),
             )
             connection.executemany(
                 "INSERT INTO summary_turns (summary_id, turn_id) VALUES (?, ?)",
-                ((cursor.lastrowid, turn_id) for turn_id in turns_of(result)),
+                ((cursor.lastrowid, turn_id) for turn_id in rests_on),
             )
             old = connection.execute(
                 "SELECT id FROM summaries WHERE stream_id = ? ORDER BY id DESC LIMIT -1 OFFSET ?",
@@ -337,7 +338,8 @@ class SQLiteStore:
         connection: sqlite3.Connection, stream: int | None, ids: Sequence[str]
     ) -> dict[str, Turn]:
         found: dict[str, Turn] = {}
-        for part, marks in _parts(ids):
+        possible = [id for id in ids if well_formed(id) == id]  # SQLite holds no lone surrogates
+        for part, marks in _parts(possible):
             rows = connection.execute(
                 f"SELECT {TURN} FROM turns WHERE stream_id = ? AND turn_id IN ({marks})",
                 (stream, *part),
@@ -367,7 +369,7 @@ def _insert_vectors(
         (
             (stream, record.vector_model, at, vector_blob(record.vector))
             for at, record in placed
-            if record.vector is not None
+            if record.vector is not None and record.vector_model is not None
         ),
     )
 
@@ -396,7 +398,7 @@ def _make_stale(
             (stream, *part),
         )
         for summary, turn_id in rows:
-            touched.setdefault(summary, turn_id)
+            touched[summary] = min(turn_id, touched.get(summary, turn_id))
     connection.executemany(
         "UPDATE summaries SET result = NULL, stale = ? WHERE id = ?",
         ((f"turn {turn_id} was {what}", summary) for summary, turn_id in touched.items()),

@@ -652,8 +652,6 @@ def test_a_summary_comes_back_as_it_was(store: TurnStore) -> None:
 def test_a_kept_summary_does_not_follow_what_its_caller_does_with_the_result(
     store: TurnStore,
 ) -> None:
-    # BUG: `InMemoryStore` keeps the caller's dict; what is done to the returned `CatchUp` later
-    # is done to the kept one.
     _fill(store, "a")
     result = _catch_up(window="a")
     store.save_summary(NAMESPACE, result)
@@ -733,9 +731,6 @@ def test_a_stale_summary_keeps_its_first_reason_and_is_not_counted_again(store: 
 def test_a_summary_whose_turn_was_forgotten_while_it_was_written_is_not_kept(
     store: TurnStore,
 ) -> None:
-    # BUG: `save_summary` does not look whether the turns are still there. `catch_up` takes seconds
-    # with a model; a turn that is forgotten meanwhile is then quoted by a summary that nothing
-    # makes stale.
     _fill(store, "ab")
     store.forget(NAMESPACE, Selection(ids=("a",)))
     store.save_summary(NAMESPACE, _catch_up(window="ab"))
@@ -744,21 +739,16 @@ def test_a_summary_whose_turn_was_forgotten_while_it_was_written_is_not_kept(
 
 
 def test_an_id_that_no_turn_can_have_is_unknown(store: TurnStore) -> None:
-    # BUG: `SQLiteStore.known` raises UnicodeEncodeError for a lone surrogate, which
-    # `Memory.turns(stream, ids)` passes on as it comes.
     _fill(store, "a")
 
     assert set(store.known(NAMESPACE, ["\ud800", "a"])) == {"a"}
 
 
 def test_a_vector_of_no_model_is_left_out(store: TurnStore) -> None:
-    # BUG: `SQLiteStore` fails with "NOT NULL constraint failed: vectors.model" where
-    # `InMemoryStore` leaves the vector out.
     assert store.append(NAMESPACE, [Record(Turn("Ana", "Hi", id="a"), _vector(1, 0))]) == 1
 
 
 def test_the_reason_names_the_first_of_many_turns(store: TurnStore) -> None:
-    # BUG: `SQLiteStore` takes the first of the first 500 ids, not of all.
     ids = [f"{number:04}" for number in range(1_000)]
     store.append(NAMESPACE, [_record(id) for id in reversed(ids)])
     store.save_summary(NAMESPACE, {**_catch_up(), "window": ids})
@@ -775,7 +765,7 @@ _CALLS: dict[str, Callable[[TurnStore], object]] = {
     "edit": lambda store: store.edit(NAMESPACE, _record("a")),
     "forget": lambda store: store.forget(NAMESPACE, Selection()),
     "summaries": lambda store: store.summaries(NAMESPACE),
-    "streams": lambda store: store.streams(),  # BUG: `InMemoryStore.streams` answers when closed.
+    "streams": lambda store: store.streams(),
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from remember_graph.errors import UnknownTurnError
+from remember_graph.history.deriving import Deriver
 from remember_graph.history.store import Record
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.types import Turn
@@ -17,7 +18,7 @@ from remember_graph.view import WindowView, cut_view
 
 def _index(turns: int) -> StreamIndex:
     """Turns of five tokens each."""
-    index = StreamIndex(lambda _: 5)
+    index = StreamIndex(Deriver(lambda _: 5))
     index.add([Record(_turn(number)) for number in range(turns)])
     return index
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -172,3 +173,64 @@ def test_vectors_of_another_model_are_not_searched() -> None:
     index = _index([Record(Turn("Ana", "Hi", id="a"), np.ones(3, np.float32), "other/3")])
 
     assert index.embedded(1) == 0
+
+
+def test_an_index_knows_the_places_of_a_log_with_holes() -> None:
+    index = _index(
+        [
+            Record(Turn("Ana", "one", id="a"), position=3),
+            Record(Turn("", "Bo joined", id="s", kind="system"), position=5),
+            Record(Turn("Ana", "two", id="b"), position=8),
+        ]
+    )
+
+    assert index.without_vector == [3, 8]
+    assert index.lines_at([8, 3]) == ["Ana: two", "Ana: one"]
+    assert index.next_position == 9
+
+
+def test_adding_nothing_leaves_the_next_position() -> None:
+    index = _index([Record(Turn("Ana", "one", id="a"), position=3)], [])
+
+    assert index.next_position == 4
+
+
+@given(_records(), st.data())
+def test_vectors_that_come_later_give_the_same_index(
+    records: list[Record], data: st.DataObject
+) -> None:
+    """Some of the vectors are filled in after the index was asked, the rest were there."""
+    spread = [replace(record, position=3 * record.position + 1) for record in records]
+    ours = {r.position: r.vector for r in spread if r.vector is not None and _is_ours(r)}
+    later = data.draw(st.sets(st.sampled_from(sorted(ours)))) if ours else set()
+    index = _index(
+        [
+            replace(record, vector=None, vector_model=None) if record.position in later else record
+            for record in spread
+        ],
+        asked=data.draw(st.booleans()),
+    )
+    index.fill_vectors({position: ours[position] for position in later})
+
+    _assert_same(_everything(index, len(records)), _everything(_index(records), len(records)))
+    assert index.without_vector == [r.position for r in spread if not _is_ours(r)]
+
+
+def _is_ours(record: Record) -> bool:
+    return record.vector is not None and record.vector_model == _MODEL
+
+
+def test_vectors_of_another_width_are_left_out_when_they_come_later() -> None:
+    index = _index([Record(Turn("Ana", "a", id=id), position=at) for at, id in enumerate("abc")])
+    index.fill_vectors({0: np.ones(3, np.float32)})
+    index.fill_vectors({1: np.ones(4, np.float32), 2: np.ones(3, np.float32)})
+
+    assert index.without_vector == [1]
+
+
+def test_vectors_of_two_widths_that_come_together_are_those_of_the_first() -> None:
+    # BUG: `fill_vectors` of an index without any vector takes all widths and fails in `np.stack`.
+    index = _index([Record(Turn("Ana", "a", id=id), position=at) for at, id in enumerate("ab")])
+    index.fill_vectors({0: np.ones(3, np.float32), 1: np.ones(4, np.float32)})
+
+    assert index.without_vector == [1]

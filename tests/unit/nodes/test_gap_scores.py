@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remember_graph.history.deriving import Deriver
 from remember_graph.history.store import Record
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.nodes.detection import new_gap
@@ -26,7 +27,7 @@ def _view(history: list[_Line], *, window: int = 1, vectors: Vectors | None = No
     """Turns of one token each; the window is said by Kim and shares no word with the history."""
     lines = [*history, *[("Kim", "why")] * window]
     turns = [Turn(speaker, text, id=str(at)) for at, (speaker, text) in enumerate(lines)]
-    index = StreamIndex(lambda _: 1, language=None, encoder_id="test/2")
+    index = StreamIndex(Deriver(lambda _: 1), language=None, encoder_id="test/2")
     if vectors is None:
         index.add([Record(turn) for turn in turns])
     else:
@@ -196,7 +197,7 @@ def test_a_rare_word_shared_with_the_query_is_worth_three_tenths_of_its_idf() ->
 
 def test_a_chunk_that_answers_what_is_missing_is_worth_a_quarter_a_deviation() -> None:
     turns = [Turn("Ana", text, id=text) for text in ("tundra", "mosses", "why")]
-    index = StreamIndex(lambda _: 1, language=None, chunk_tokens=1, chunk_overlap=0)
+    index = StreamIndex(Deriver(lambda _: 1), language=None, chunk_tokens=1, chunk_overlap=0)
     index.add([Record(turn) for turn in turns])
     view = WindowView(index, 2, (turns[2],))
     plain, asked = _scores(view, _missing(view, "nothing"), _missing(view, "tundra"))

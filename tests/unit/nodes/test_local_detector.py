@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from remember_graph.history.deriving import Deriver
 from remember_graph.history.store import Record
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.model_steps import run
@@ -22,7 +23,7 @@ _ENGLISH = "the and of to in it is was for on with that we you"
 def _view(history: list[str], window: list[str], language: str | None = None) -> WindowView:
     """Turns without a speaker, so that a line is its text."""
     turns = [Turn("", text, id=str(number)) for number, text in enumerate(history + window)]
-    index = StreamIndex(lambda _: 5, language=language)
+    index = StreamIndex(Deriver(lambda _: 5), language=language)
     index.add([Record(turn) for turn in turns])
     return WindowView(index, len(history), tuple(turns[len(history) :]))
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from remember_graph.history.deriving import Deriver
 from remember_graph.history.store import Record
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.nodes.window_scores import Floats, score_window
@@ -22,7 +23,7 @@ def _view(
     history: list[str], window: list[str], *, vectors: list[list[float]] | None = None
 ) -> WindowView:
     turns = [Turn("", text, id=str(at)) for at, text in enumerate(history + window)]
-    index = StreamIndex(lambda _: 100, language=None, encoder_id="test/2")
+    index = StreamIndex(Deriver(lambda _: 100), language=None, encoder_id="test/2")
     for at, turn in enumerate(turns):
         vector = np.array(vectors[at], np.float32) if vectors and at < len(history) else None
         index.add([Record(turn, vector, None if vector is None else "test/2")])
@@ -86,7 +87,7 @@ def test_a_term_said_twice_is_one_of_the_five() -> None:
 
 def test_function_words_are_none_of_the_five() -> None:
     turn = Turn("", "the and of to kilns glow", id="0")
-    index = StreamIndex(lambda _: 100, language="en")
+    index = StreamIndex(Deriver(lambda _: 100), language="en")
     index.add([Record(turn)])
     _, pooled = _score(WindowView(index, 1, (Turn("", "nothing", id="1"),)))
 
