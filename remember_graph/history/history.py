@@ -87,6 +87,7 @@ class History:
         The old text, its terms and vectors are gone; summaries that rested on it become stale.
         """
         (record,) = self._records([replace(turn, edited=True)])
+        self.forget_queries()  # window turns are queries, and this may be one of them
         return self.store.edit(namespace, record)
 
     def forget(self, namespace: Namespace, selection: Selection) -> Forgotten:
@@ -193,9 +194,11 @@ class History:
         for at in range(0, len(missing), _EMBEDDING_BATCH):
             batch = missing[at : at + _EMBEDDING_BATCH]
             vectors = self.encode_documents(lines[at : at + _EMBEDDING_BATCH])
-            self.store.add_vectors(
-                namespace, self.encoder.id, dict(zip(batch, vectors, strict=True))
-            )
+            made = dict(zip(batch, vectors, strict=True))
+            if not self.store.add_vectors(
+                namespace, self.encoder.id, made, generation=index.generation
+            ):  # somebody edited or removed turns meanwhile: these vectors may be of old texts
+                return at + self.reindex(namespace, on_progress=on_progress)
             if on_progress is not None:
                 on_progress(at + len(batch), len(missing))
         self.store.drop_vectors(namespace, keep_model=self.encoder.id)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from remember_graph.errors import HistoryError
-from remember_graph.history.selecting import is_selected
+from remember_graph.history.selecting import selector
 from remember_graph.history.store import (
     SUMMARIES_KEPT,
     Forgotten,
@@ -106,13 +106,23 @@ class InMemoryStore:
         with self._open(namespace) as stream:
             return stream.generation
 
-    def add_vectors(self, namespace: Namespace, model: str, vectors: Mapping[int, Vector]) -> None:
+    def add_vectors(
+        self,
+        namespace: Namespace,
+        model: str,
+        vectors: Mapping[int, Vector],
+        *,
+        generation: int | None = None,
+    ) -> bool:
         """See `TurnStore`."""
         with self._open(namespace) as stream:
+            if generation not in (None, stream.generation):
+                return False
             there = stream.by_position()
             stream.vectors.setdefault(model, {}).update(
                 {position: vector for position, vector in vectors.items() if position in there}
             )
+            return True
 
     def vectors(
         self, namespace: Namespace, model: str, positions: Sequence[int]
@@ -146,11 +156,8 @@ class InMemoryStore:
     def forget(self, namespace: Namespace, selection: Selection) -> Forgotten:
         """See `TurnStore`."""
         with self._open(namespace) as stream:
-            chosen = {
-                id: record
-                for id, record in stream.records.items()
-                if is_selected(record.turn, selection)
-            }
+            is_selected = selector(selection)
+            chosen = {id: r for id, r in stream.records.items() if is_selected(r.turn)}
             places = {record.position for record in chosen.values()}
             vectors = self._drop_vectors_at(stream, places)
             stale = _make_stale(stream, set(chosen), "forgotten")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from remember_graph.errors import ConfigError
@@ -24,27 +25,32 @@ def parse_time(text: str, option: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def is_selected(turn: Turn, selection: Selection) -> bool:
-    """Whether the turn is one of those meant.
+def selector(selection: Selection) -> Callable[[Turn], bool]:
+    """A test for whether a turn is one of those meant, made once for all turns of a stream.
 
     Example:
-        >>> is_selected(Turn("Ana", "Hi", time="2024-05-02"), Selection(since="2024-05-01"))
+        >>> selector(Selection(since="2024-05-01"))(Turn("Ana", "Hi", time="2024-05-02"))
         True
     """
-    if selection.ids is not None and turn.id not in selection.ids:
-        return False
-    if selection.speaker is not None and turn.speaker != selection.speaker:
-        return False
-    if selection.since is None and selection.until is None:
+    ids = None if selection.ids is None else frozenset(selection.ids)
+    since = None if selection.since is None else parse_time(selection.since, "since")
+    until = None if selection.until is None else parse_time(selection.until, "until")
+
+    def is_selected(turn: Turn) -> bool:
+        if ids is not None and turn.id not in ids:
+            return False
+        if selection.speaker is not None and turn.speaker != selection.speaker:
+            return False
+        return _is_within(turn, since, until)
+
+    return is_selected
+
+
+def _is_within(turn: Turn, since: datetime | None, until: datetime | None) -> bool:
+    if since is None and until is None:
         return True
-    return _is_within(turn, selection)
-
-
-def _is_within(turn: Turn, selection: Selection) -> bool:
     try:
         at = parse_time(turn.time or "", "time")
     except ConfigError:
         return False  # without a readable time it cannot be said to lie inside
-    after = selection.since is None or at >= parse_time(selection.since, "since")
-    before = selection.until is None or at < parse_time(selection.until, "until")
-    return after and before
+    return (since is None or at >= since) and (until is None or at < until)

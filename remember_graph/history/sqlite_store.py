@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from remember_graph.errors import HistoryError
-from remember_graph.history.selecting import is_selected
+from remember_graph.history.selecting import selector
 from remember_graph.history.sqlite_rows import (
     DERIVED,
     TURN,
@@ -190,19 +190,27 @@ class SQLiteStore:
     def generation(self, namespace: Namespace) -> int:
         """See `TurnStore`."""
         with self._transaction("DEFERRED") as connection:
-            query = "SELECT generation FROM streams WHERE tenant = ? AND name = ?"
-            row = connection.execute(query, namespace).fetchone()
-            return int(row[0]) if row else 0
+            return _generation(connection, namespace)
 
-    def add_vectors(self, namespace: Namespace, model: str, vectors: Mapping[int, Vector]) -> None:
+    def add_vectors(
+        self,
+        namespace: Namespace,
+        model: str,
+        vectors: Mapping[int, Vector],
+        *,
+        generation: int | None = None,
+    ) -> bool:
         """See `TurnStore`."""
         with self._transaction("IMMEDIATE") as connection:
             stream = _stream_id(connection, namespace)
+            if generation not in (None, _generation(connection, namespace)):
+                return False
             connection.executemany(
                 "INSERT OR REPLACE INTO vectors (stream_id, model, position, vector) "
                 "SELECT stream_id, ?, position, ? FROM turns WHERE stream_id = ? AND position = ?",
                 ((model, vector_blob(v), stream, position) for position, v in vectors.items()),
             )
+        return True
 
     def vectors(
         self, namespace: Namespace, model: str, positions: Sequence[int]
@@ -246,7 +254,7 @@ class SQLiteStore:
             _insert_vectors(connection, stream, [(row[0], record)])
             _make_stale(connection, stream, [record.turn.id], "edited")
             _bump(connection, stream)
-        self._wipe_log()
+        self._wipe()
         return True
 
     def forget(self, namespace: Namespace, selection: Selection) -> Forgotten:
@@ -256,7 +264,8 @@ class SQLiteStore:
             rows = connection.execute(
                 f"SELECT {TURN}, position FROM turns WHERE stream_id = ?", (stream,)
             ).fetchall()
-            chosen = [row for row in rows if is_selected(turn_of(row), selection)]
+            is_selected = selector(selection)
+            chosen = [row for row in rows if is_selected(turn_of(row))]
             positions = [row[8] for row in chosen]
             vectors = _delete_vectors(connection, stream, positions)
             stale = _make_stale(connection, stream, [row[0] for row in chosen], "forgotten")
@@ -268,7 +277,7 @@ class SQLiteStore:
                 stale = _delete_stream(connection, stream)
             elif chosen:
                 _bump(connection, stream)
-        self._wipe_log()
+        self._wipe()
         return Forgotten(len(chosen), vectors, stale)
 
     def save_summary(self, namespace: Namespace, result: Mapping[str, Any]) -> None:
@@ -320,10 +329,15 @@ class SQLiteStore:
             self._closed = True
             self._connection.close()
 
-    def _wipe_log(self) -> None:
-        """Move everything out of the write-ahead log and empty it: it holds old texts too."""
+    def _wipe(self) -> None:
+        """Write the file anew and empty the write-ahead log.
+
+        `secure_delete` overwrites what is deleted where it stands, not the copies that SQLite left
+        in the free part of a page when it moved rows to another one earlier.
+        """
         with self._lock:
             try:
+                self._connection.execute("VACUUM")
                 busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             except sqlite3.Error as error:
                 raise HistoryError(f"the history file {self._path} failed: {error}") from error
@@ -359,6 +373,12 @@ def _stream_id(connection: sqlite3.Connection, namespace: Namespace) -> int | No
     query = "SELECT id FROM streams WHERE tenant = ? AND name = ?"
     row = connection.execute(query, namespace).fetchone()
     return int(row[0]) if row else None
+
+
+def _generation(connection: sqlite3.Connection, namespace: Namespace) -> int:
+    query = "SELECT generation FROM streams WHERE tenant = ? AND name = ?"
+    row = connection.execute(query, namespace).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _insert_vectors(

@@ -132,8 +132,19 @@ class TurnStore(Protocol):
     def generation(self, namespace: Namespace) -> int:
         """A number that changes with every edit and removal; 0 where there is no such stream."""
 
-    def add_vectors(self, namespace: Namespace, model: str, vectors: Mapping[int, Vector]) -> None:
-        """Store vectors by position; those of positions that are gone are dropped."""
+    def add_vectors(
+        self,
+        namespace: Namespace,
+        model: str,
+        vectors: Mapping[int, Vector],
+        *,
+        generation: int | None = None,
+    ) -> bool:
+        """Store vectors by position; those of positions that are gone are dropped.
+
+        Nothing is stored, and False returned, where the stream is of another generation: its
+        texts may no longer be those that the vectors were made of.
+        """
 
     def vectors(
         self, namespace: Namespace, model: str, positions: Sequence[int]

@@ -102,10 +102,12 @@ class StreamIndex:
 
     def fill_vectors(self, vectors: Mapping[int, Vector]) -> None:
         """Put in vectors that were made later, by position in the log."""
-        fitting = {at: v for at, v in vectors.items() if self.width in (None, len(v))}
+        if not vectors:
+            return
+        self.width = self.width or len(next(iter(vectors.values())))
+        fitting = {at: v for at, v in vectors.items() if len(v) == self.width}
         if not fitting:
             return
-        self.width = self.width or len(next(iter(fitting.values())))
         if self._vectors is None:
             self._vectors = GrowableArray(np.float32, self.width)
         missing = len(self.turns) - len(self._vectors)

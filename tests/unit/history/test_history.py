@@ -229,7 +229,6 @@ def test_an_index_that_is_in_use_keeps_what_it_had_when_a_turn_is_forgotten() ->
 
 @pytest.mark.parametrize("change", ["forget", "edit"])
 def test_no_text_of_a_window_is_remembered_after_a_removal(hash_encoder: Any, change: str) -> None:
-    # BUG: `edit` does not empty the remembered queries, which are the texts of windows.
     history = History(encoder=hash_encoder)
     history.add(_NAMESPACE, _turns("secret"))
     history.encode_queries(["Ana: secret"])
@@ -305,9 +304,6 @@ class _ChangedMeanwhile:
 
 @pytest.mark.parametrize("change", ["edit", "forget"])
 def test_reindexing_stores_no_vector_of_a_text_that_was_changed_meanwhile(change: str) -> None:
-    # BUG: `reindex` stores vectors by position whatever happened since it read the texts: the
-    # vector of the old text is then the edited turn's, and after the stream was forgotten and
-    # written anew another turn's, for good.
     store = InMemoryStore()
     other = History(store)
     other.add(_NAMESPACE, _turns("old"))

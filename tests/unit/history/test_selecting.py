@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remember_graph.errors import ConfigError
-from remember_graph.history.selecting import is_selected, parse_time
+from remember_graph.history.selecting import parse_time, selector
 from remember_graph.history.store import Selection
 from remember_graph.types import Turn
 
@@ -57,23 +57,23 @@ def test_a_text_that_is_no_time_is_refused_with_the_option(text: str) -> None:
     ],
 )
 def test_every_condition_must_hold(selection: Selection, selected: bool) -> None:
-    assert is_selected(_TURN, selection) is selected
+    assert selector(selection)(_TURN) is selected
 
 
 @pytest.mark.parametrize("time", [None, "", "yesterday"])
 def test_a_turn_without_a_readable_time_lies_in_no_span(time: str | None) -> None:
     turn = Turn("Ana", "Hi", time, "a")
 
-    assert not is_selected(turn, Selection(since="1900-01-01"))
-    assert not is_selected(turn, Selection(until="2999-01-01"))
-    assert is_selected(turn, Selection(speaker="Ana"))
+    assert not selector(Selection(since="1900-01-01"))(turn)
+    assert not selector(Selection(until="2999-01-01"))(turn)
+    assert selector(Selection(speaker="Ana"))(turn)
 
 
 def test_the_first_and_last_times_that_can_be_written_are_compared() -> None:
     first, last = "0001-01-01T00:00+14:00", "9999-12-31T23:59-12:00"
 
-    assert is_selected(Turn("A", "", first), Selection(until=last))
-    assert is_selected(Turn("A", "", last), Selection(since=first))
+    assert selector(Selection(until=last))(Turn("A", "", first))
+    assert selector(Selection(since=first))(Turn("A", "", last))
 
 
 @given(_instants, _instants, _offsets)
@@ -82,8 +82,8 @@ def test_a_span_and_its_rest_share_no_turn_and_leave_none_out(
 ) -> None:
     turn = Turn("Ana", "Hi", at.astimezone(offset).isoformat())
 
-    after = is_selected(turn, Selection(since=border.isoformat()))
-    before = is_selected(turn, Selection(until=border.isoformat()))
+    after = selector(Selection(since=border.isoformat()))(turn)
+    before = selector(Selection(until=border.isoformat()))(turn)
 
     assert after is (at >= border)
     assert before is not after

@@ -29,8 +29,8 @@ def _records(draw: st.DrawFn) -> list[Record]:
         values = np.array(draw(_vector), np.float32)
         vector = values / np.linalg.norm(values)
         model = draw(st.sampled_from([_MODEL, _MODEL, _MODEL, "other/3", None]))
-        vectors = (vector, model) if model else (None, None)
-        records.append(Record(turn, *vectors, position=number))
+        kept = vector if model else None
+        records.append(Record(turn, kept, model, position=number))
     return records
 
 
@@ -229,7 +229,6 @@ def test_vectors_of_another_width_are_left_out_when_they_come_later() -> None:
 
 
 def test_vectors_of_two_widths_that_come_together_are_those_of_the_first() -> None:
-    # BUG: `fill_vectors` of an index without any vector takes all widths and fails in `np.stack`.
     index = _index([Record(Turn("Ana", "a", id=id), position=at) for at, id in enumerate("ab")])
     index.fill_vectors({0: np.ones(3, np.float32), 1: np.ones(4, np.float32)})
 
