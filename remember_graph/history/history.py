@@ -181,7 +181,8 @@ class History:
         """Make the vectors of the present model that are missing; how many that were.
 
         Each batch is stored when it is made, so that an interrupted run goes on where it stopped.
-        The vectors of other models serve who uses those until the last batch is there.
+        The vectors of other models serve who uses those until the last batch is there. It also
+        stops where turns are edited or removed meanwhile; calling again goes on.
 
         Raises:
             ModelError: The model failed; what was made before stays.
@@ -198,7 +199,7 @@ class History:
             if not self.store.add_vectors(
                 namespace, self.encoder.id, made, generation=index.generation
             ):  # somebody edited or removed turns meanwhile: these vectors may be of old texts
-                return at + self.reindex(namespace, on_progress=on_progress)
+                return at
             if on_progress is not None:
                 on_progress(at + len(batch), len(missing))
         self.store.drop_vectors(namespace, keep_model=self.encoder.id)
