@@ -129,14 +129,18 @@ class Memory:
             stream: Which conversation.
             tenant: Whose conversation.
         """
+        namespace = _namespace(tenant, stream)
+        generation = self.history.store.generation(namespace)
         result = cast("CatchUp", self.graph.invoke(_request(tenant, stream)))
-        self.history.store.save_summary(_namespace(tenant, stream), result)
+        self.history.store.save_summary(namespace, result, generation=generation)
         return result
 
     async def acatch_up(self, stream: str, *, tenant: str = "default") -> CatchUp:
         """The async twin of `catch_up`."""
+        namespace, store = _namespace(tenant, stream), self.history.store
+        generation = await asyncio.to_thread(store.generation, namespace)
         result = cast("CatchUp", await self.graph.ainvoke(_request(tenant, stream)))
-        await asyncio.to_thread(self.history.store.save_summary, _namespace(tenant, stream), result)
+        await asyncio.to_thread(store.save_summary, namespace, result, generation=generation)
         return result
 
     def summaries(self, stream: str, *, tenant: str = "default") -> list[StoredSummary]:

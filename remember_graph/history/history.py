@@ -151,11 +151,15 @@ class History:
         with self._lock:
             index = self._indexes.pop(namespace, None)
             generation = self.store.generation(namespace)
-            if index is None or index.generation != generation:
-                index = self._empty_index()
-                index.generation = generation
-            with index.lock:
-                self._bring_up_to_date(namespace, index)
+            while True:
+                if index is None or index.generation != generation:
+                    index = self._empty_index()
+                    index.generation = generation
+                with index.lock:
+                    self._bring_up_to_date(namespace, index)
+                generation = self.store.generation(namespace)
+                if index.generation == generation:  # nothing was edited while it was read
+                    break
             self._indexes[namespace] = index
             while len(self._indexes) > _STREAMS_IN_MEMORY:
                 self._indexes.popitem(last=False)

@@ -178,12 +178,15 @@ class InMemoryStore:
                 dropped += 1
         return dropped
 
-    def save_summary(self, namespace: Namespace, result: Mapping[str, Any]) -> None:
+    def save_summary(
+        self, namespace: Namespace, result: Mapping[str, Any], *, generation: int | None = None
+    ) -> None:
         """See `TurnStore`."""
         with self._open(namespace) as stream:
             rests_on = turns_of(result)
-            if not rests_on <= stream.records.keys():
-                return  # a turn was forgotten while the summary was written
+            changed = generation not in (None, stream.generation)
+            if changed or not rests_on <= stream.records.keys():
+                return  # a turn was edited or forgotten while the summary was written
             created = datetime.now(UTC).isoformat()
             kept = StoredSummary(created, copy.deepcopy(dict(result)), None)
             stream.summaries.insert(0, (rests_on, kept))

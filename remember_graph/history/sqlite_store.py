@@ -280,13 +280,17 @@ class SQLiteStore:
         self._wipe()
         return Forgotten(len(chosen), vectors, stale)
 
-    def save_summary(self, namespace: Namespace, result: Mapping[str, Any]) -> None:
+    def save_summary(
+        self, namespace: Namespace, result: Mapping[str, Any], *, generation: int | None = None
+    ) -> None:
         """See `TurnStore`."""
         with self._transaction("IMMEDIATE") as connection:
             stream = _stream_id(connection, namespace)
             rests_on = sorted(turns_of(result))
-            if stream is None or len(self._known(connection, stream, rests_on)) < len(rests_on):
-                return  # a turn was forgotten while the summary was written
+            changed = generation not in (None, _generation(connection, namespace))
+            there = self._known(connection, stream, rests_on)
+            if stream is None or changed or len(there) < len(rests_on):
+                return  # a turn was edited or forgotten while the summary was written
             cursor = connection.execute(
                 "INSERT INTO summaries (stream_id, created, result) VALUES (?, ?, ?)",
                 (stream, datetime.now(UTC).isoformat(), json.dumps(result)),
@@ -336,16 +340,26 @@ class SQLiteStore:
         in the free part of a page when it moved rows to another one earlier.
         """
         with self._lock:
-            try:
-                self._connection.execute("VACUUM")
-                busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            except sqlite3.Error as error:
-                raise HistoryError(f"the history file {self._path} failed: {error}") from error
-            if busy:
-                raise HistoryError(
-                    f"the history file {self._path}: the turns are removed, but another process "
-                    "kept reading and the write-ahead log still holds them; call again"
-                )
+            patience = self._connection.execute("PRAGMA busy_timeout").fetchone()[0] / 1_000
+            deadline = time.monotonic() + patience
+            # SQLite does not wait by itself while another connection is emptying the log.
+            while not self._is_wiped():
+                if time.monotonic() > deadline:
+                    raise HistoryError(
+                        f"the history file {self._path}: the old texts are removed, but another "
+                        "process kept reading and the write-ahead log still holds them; call again"
+                    )
+                time.sleep(0.02)
+
+    def _is_wiped(self) -> bool:
+        try:
+            self._connection.execute("VACUUM")
+            busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                return False
+            raise HistoryError(f"the history file {self._path} failed: {error}") from error
+        return not busy
 
     @staticmethod
     def _known(

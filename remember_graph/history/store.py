@@ -163,8 +163,14 @@ class TurnStore(Protocol):
     def forget(self, namespace: Namespace, selection: Selection) -> Forgotten:
         """Remove turns and all that was made of them, in one transaction."""
 
-    def save_summary(self, namespace: Namespace, result: Mapping[str, Any]) -> None:
-        """Keep a `CatchUp` of the stream; the oldest beyond the last 20 go."""
+    def save_summary(
+        self, namespace: Namespace, result: Mapping[str, Any], *, generation: int | None = None
+    ) -> None:
+        """Keep a `CatchUp` of the stream; the oldest beyond the last 20 go.
+
+        It is not kept where a turn it rests on is gone, or where the stream is of another
+        generation: it may then quote what must be gone.
+        """
 
     def summaries(self, namespace: Namespace) -> list[StoredSummary]:
         """The kept ones, the latest first."""

@@ -72,10 +72,22 @@ def full(path, limit):
         "forgotten": failure(lambda: store.forget(namespace, Selection(ids=("1",)))),
     }
 
-def open_only(path, user):
+def read_only(path, user):
     if user:
         os.setuid(user)
-    return {"open": failure(lambda: SQLiteStore(path))}
+    message = failure(lambda: SQLiteStore(path))
+    if message:
+        return {"open": message}
+    store = SQLiteStore(path)
+    small = {"summary": {"sentences": []}, "window": ["a"], "memory": []}
+    return {
+        "read": [record.turn.text for record in store.read(namespace)],
+        "append": failure(lambda: store.append(namespace, turns(0, 1))),
+        "edit": failure(lambda: store.edit(namespace, Record(Turn("Ana", "new", id="a")))),
+        "forget": failure(lambda: store.forget(namespace, Selection(ids=("a",)))),
+        "save_summary": failure(lambda: store.save_summary(namespace, small)),
+        "add_vectors": failure(lambda: store.add_vectors(namespace, "one", {0: [1.0]})),
+    }
 
 def no_space(path, limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -191,18 +203,35 @@ def locked_folder() -> Iterator[Path]:
 _USER = 65534 if os.getuid() == 0 else 0
 
 
-@pytest.mark.parametrize(("file", "folder"), [(0o444, 0o555), (0o444, 0o777), (0o666, 0o555)])
-def test_a_file_that_may_only_be_read_is_a_clear_error(
-    locked_folder: Path, file: int, folder: int
-) -> None:
-    path = locked_folder / "history.db"
+def _protect(folder: Path, *, file_mode: int, folder_mode: int) -> Path:
+    path = folder / "history.db"
     with closing(SQLiteStore(path)) as store:
         store.append(_NAMESPACE, [Record(Turn("Ana", "Hi", id="a"))])
-    path.chmod(file)
-    locked_folder.chmod(folder)
-    message = _in_process("open_only", path, _USER)["open"]
+    path.chmod(file_mode)
+    folder.chmod(folder_mode)
+    return path
+
+
+@pytest.mark.parametrize("file_mode", [0o444, 0o666])
+def test_a_file_in_a_folder_that_may_only_be_read_is_a_clear_error(
+    locked_folder: Path, file_mode: int
+) -> None:
+    path = _protect(locked_folder, file_mode=file_mode, folder_mode=0o555)
+    message = _in_process("read_only", path, _USER)["open"]
 
     assert message is not None
     assert "history.db" in message
     assert "readonly" in message or "unable to open" in message
     assert "\n" not in message
+
+
+def test_a_file_that_may_only_be_read_can_be_read_and_says_so_when_it_is_written(
+    locked_folder: Path,
+) -> None:
+    path = _protect(locked_folder, file_mode=0o444, folder_mode=0o777)
+    seen = _in_process("read_only", path, _USER)
+
+    assert seen["read"] == ["Hi"]
+    for call in ("append", "edit", "forget", "save_summary", "add_vectors"):
+        assert "history.db failed: attempt to write a readonly database" in seen[call]
+        assert "\n" not in seen[call]

@@ -12,6 +12,7 @@ from remember_graph.errors import ModelError
 from remember_graph.history.history import History
 from remember_graph.history.in_memory_store import InMemoryStore
 from remember_graph.history.store import Forgotten, Namespace, Selection
+from remember_graph.memory import Memory
 from remember_graph.protocols import Vectors
 from remember_graph.types import AddReport, Turn
 
@@ -318,3 +319,43 @@ def test_reindexing_stores_no_vector_of_a_text_that_was_changed_meanwhile(change
     History(store, encoder=_ChangedMeanwhile(meanwhile)).reindex(_NAMESPACE)
 
     assert store.vectors(_NAMESPACE, "slow", [0]) == {}
+
+
+def test_a_summary_that_quotes_a_turn_that_was_edited_meanwhile_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = Memory.open(embeddings="none")
+    memory.add("chat", [Turn("Ana", "The secret hall is booked for Friday", id="a")])
+    graph = memory.graph
+
+    class _EditsMeanwhile:
+        def invoke(self, request: Any) -> Any:
+            result = graph.invoke(request)
+            memory.edit("chat", Turn("Ana", "public", id="a"))
+            return result
+
+    monkeypatch.setattr(memory, "graph", _EditsMeanwhile())
+
+    assert "secret hall" in str(memory.catch_up("chat"))
+    assert "secret hall" not in str(memory.summaries("chat"))
+
+
+def test_an_index_is_of_one_moment_although_others_write_while_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    history = History()
+    history.add(_NAMESPACE, _turns("old"))
+    history.index(_NAMESPACE)
+    generation = history.store.generation
+
+    def others_write_next(namespace: Namespace) -> int:
+        monkeypatch.undo()
+        before = generation(namespace)
+        other = History(history.store)
+        other.edit(namespace, Turn("Ana", "new", id="0"))
+        other.add(namespace, _turns("new", "later"))
+        return before
+
+    monkeypatch.setattr(history.store, "generation", others_write_next)
+
+    assert [turn.text for turn in history.index(_NAMESPACE).turns] in (["old"], ["new", "later"])

@@ -220,6 +220,31 @@ def test_a_removal_that_a_reader_keeps_in_the_log_says_so_and_the_next_call_fini
     assert _traces(tmp_path) == []
 
 
+def test_connections_that_edit_and_forget_at_once_do_not_disturb_each_other(
+    store: SQLiteStore, tmp_path: Path
+) -> None:
+    store.append(_NAMESPACE, [Record(Turn("Ana", "Hi", id=str(number))) for number in range(200)])
+    failures: list[Exception] = []
+
+    def change(first: int) -> None:
+        with closing(SQLiteStore(tmp_path / "history.db")) as own:
+            for number in range(first, first + 50, 2):
+                try:
+                    own.edit(_NAMESPACE, Record(Turn("Ana", "new", id=str(number))))
+                    own.forget(_NAMESPACE, Selection(ids=(str(number + 1),)))
+                except HistoryError as error:
+                    failures.append(error)
+
+    threads = [threading.Thread(target=change, args=(first,)) for first in range(0, 200, 50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+    assert [record.turn.text for record in store.read(_NAMESPACE)] == ["new"] * 100
+
+
 def _filled(store: SQLiteStore, rng: random.Random) -> dict[str, str]:
     """Turns of all lengths, some edited: each with a mark in its text; the marks by turn id."""
     marks: dict[str, str] = {}
