@@ -177,7 +177,7 @@ class Allocate:
             "memory": memory,
             "gaps": gaps,
             "usage": {**state["usage"], "memory_tokens": used},
-            "degraded": [*state["degraded"], *self._shortcomings(view, memory, cost)],
+            "degraded": [*state["degraded"], *self._shortcomings(view, memory)],
         }
 
     def _picks(
@@ -217,9 +217,7 @@ class Allocate:
                 break
         return ids
 
-    def _shortcomings(
-        self, view: WindowView, memory: Sequence[MemoryTurn], cost: Mapping[str, int]
-    ) -> list[str]:
+    def _shortcomings(self, view: WindowView, memory: Sequence[MemoryTurn]) -> list[str]:
         if memory or not view.history:
             return []
         shortest = int(view.index.tokens[: view.history].min())
