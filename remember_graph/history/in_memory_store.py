@@ -12,12 +12,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from remember_graph.errors import HistoryError
-from remember_graph.history.selecting import selector
+from remember_graph.history.nearest import nearest
+from remember_graph.history.selecting import chosen
 from remember_graph.history.store import (
     SUMMARIES_KEPT,
     Forgotten,
     Namespace,
+    Near,
     Record,
+    Retention,
     Selection,
     StoredSummary,
     Vector,
@@ -31,6 +34,7 @@ class _Stream:
     generation: int
     records: dict[str, Record] = field(default_factory=dict)  # by turn id
     next_position: int = 0
+    retention: Retention = field(default_factory=Retention)
     vectors: dict[str, dict[int, Vector]] = field(default_factory=dict)  # by model, by position
     summaries: list[tuple[set[str], StoredSummary]] = field(default_factory=list)
 
@@ -125,12 +129,24 @@ class InMemoryStore:
             return True
 
     def vectors(
-        self, namespace: Namespace, model: str, positions: Sequence[int]
+        self, namespace: Namespace, model: str, positions: Sequence[int] | None = None
     ) -> dict[int, Vector]:
         """See `TurnStore`."""
         with self._open(namespace) as stream:
             held = stream.vectors.get(model, {})
-            return {position: held[position] for position in positions if position in held}
+            wanted = held if positions is None else positions
+            return {position: held[position] for position in wanted if position in held}
+
+    def vector_models(self, namespace: Namespace) -> dict[str, int]:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            return {model: len(held) for model, held in stream.vectors.items() if held}
+
+    def nearest(
+        self, namespace: Namespace, model: str, queries: Sequence[Vector], k: int
+    ) -> list[list[Near]]:
+        """See `TurnStore`."""
+        return nearest(self.vectors(namespace, model), queries, k)
 
     def drop_vectors(self, namespace: Namespace, *, keep_model: str) -> int:
         """See `TurnStore`."""
@@ -138,7 +154,7 @@ class InMemoryStore:
             others = [model for model in stream.vectors if model != keep_model]
             return sum(len(stream.vectors.pop(model)) for model in others)
 
-    def edit(self, namespace: Namespace, record: Record) -> bool:
+    def edit(self, namespace: Namespace, record: Record, *, wipe: bool = True) -> bool:
         """See `TurnStore`."""
         with self._open(namespace) as stream:
             old = stream.records.get(record.turn.id)
@@ -153,21 +169,38 @@ class InMemoryStore:
             stream.generation = next(self._generations)
             return True
 
-    def forget(self, namespace: Namespace, selection: Selection) -> Forgotten:
+    def forget(self, namespace: Namespace, selection: Selection, *, wipe: bool = True) -> Forgotten:
         """See `TurnStore`."""
         with self._open(namespace) as stream:
-            is_selected = selector(selection)
-            chosen = {id: r for id, r in stream.records.items() if is_selected(r.turn)}
-            places = {record.position for record in chosen.values()}
-            vectors = self._drop_vectors_at(stream, places)
-            stale = _make_stale(stream, set(chosen), "forgotten")
-            stream.records = {id: r for id, r in stream.records.items() if id not in chosen}
-            if chosen:
+            records = list(stream.records.values())
+            gone = [records[at] for at in chosen(selection, [one.turn for one in records])]
+            ids = {record.turn.id for record in gone}
+            vectors = self._drop_vectors_at(stream, {record.position for record in gone})
+            stale = _make_stale(stream, ids, "forgotten")
+            stream.records = {id: r for id, r in stream.records.items() if id not in ids}
+            if gone:
                 stream.generation = next(self._generations)
             if selection.is_everything:
                 stale = len(stream.summaries)
                 self._streams.pop(namespace, None)
-            return Forgotten(len(chosen), vectors, stale)
+            return Forgotten(len(gone), vectors, stale)
+
+    def forget_tenant(self, tenant: str) -> Forgotten:
+        """See `TurnStore`."""
+        with self._lock:
+            self._check_open()
+            theirs = [namespace for namespace in self._streams if namespace.tenant == tenant]
+            return sum((self.forget(name, Selection()) for name in theirs), Forgotten())
+
+    def retention(self, namespace: Namespace) -> Retention:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            return stream.retention
+
+    def set_retention(self, namespace: Namespace, retention: Retention) -> None:
+        """See `TurnStore`."""
+        with self._open(namespace, create=True) as stream:
+            stream.retention = retention
 
     @staticmethod
     def _drop_vectors_at(stream: _Stream, positions: set[int]) -> int:

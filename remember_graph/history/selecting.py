@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from remember_graph.errors import ConfigError
@@ -23,6 +23,18 @@ def parse_time(text: str, option: str) -> datetime:
             f"`{option}` must be an ISO 8601 time such as 2024-05-01T10:00, got {text!r}"
         ) from error
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def chosen(selection: Selection, turns: Sequence[Turn]) -> list[int]:
+    """Which of a stream's turns, in the order of its log, are selected.
+
+    Example:
+        >>> chosen(Selection(speaker="Ana", all_but_latest=1), [Turn("Ana", "a"), Turn("Ana", "b")])
+        [0]
+    """
+    is_selected = selector(selection)
+    places = [at for at, turn in enumerate(turns) if is_selected(turn)]
+    return places[: max(len(places) - selection.all_but_latest, 0)]
 
 
 def selector(selection: Selection) -> Callable[[Turn], bool]:

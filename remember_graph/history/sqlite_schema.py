@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _FIRST = """
 CREATE TABLE streams (
@@ -72,7 +72,12 @@ CREATE TABLE summary_turns (
 ) WITHOUT ROWID;
 """
 
-_MIGRATIONS = (_FIRST, _SECOND)
+_THIRD = """
+ALTER TABLE streams ADD COLUMN max_age_s REAL;
+ALTER TABLE streams ADD COLUMN max_turns INTEGER;
+"""
+
+_MIGRATIONS = (_FIRST, _SECOND, _THIRD)
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:

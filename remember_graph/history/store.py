@@ -72,12 +72,14 @@ class Selection:
         speaker: Only turns of this speaker.
         since: Only turns at this time (ISO 8601) or later; a turn without a time is not selected.
         until: Only turns before this time.
+        all_but_latest: Of the turns that the rest selects, all but so many at the end of the log.
     """
 
     ids: tuple[str, ...] | None = None
     speaker: str | None = None
     since: str | None = None
     until: str | None = None
+    all_but_latest: int = 0
 
     @property
     def is_everything(self) -> bool:
@@ -98,6 +100,34 @@ class Forgotten:
     turns: int = 0
     vectors: int = 0
     summaries: int = 0
+
+    def __add__(self, other: Forgotten) -> Forgotten:
+        return Forgotten(
+            self.turns + other.turns,
+            self.vectors + other.vectors,
+            self.summaries + other.summaries,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How much of a stream is kept; None is no bound.
+
+    Attributes:
+        max_age_s: Turns whose time lies further back than so many seconds go. A turn without a
+            time has no age.
+        max_turns: Only so many turns stay, the latest of the log.
+    """
+
+    max_age_s: float | None = None
+    max_turns: int | None = None
+
+
+class Near(NamedTuple):
+    """A turn that is close to a query."""
+
+    position: int
+    cosine: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,21 +177,45 @@ class TurnStore(Protocol):
         """
 
     def vectors(
-        self, namespace: Namespace, model: str, positions: Sequence[int]
+        self, namespace: Namespace, model: str, positions: Sequence[int] | None = None
     ) -> dict[int, Vector]:
-        """Those vectors of these positions that are there."""
+        """Those vectors of these positions that are there; None asks for all of the stream."""
+
+    def vector_models(self, namespace: Namespace) -> dict[str, int]:
+        """How many vectors the stream has of each model."""
+
+    def nearest(
+        self, namespace: Namespace, model: str, queries: Sequence[Vector], k: int
+    ) -> list[list[Near]]:
+        """Per query the `k` turns of the stream with the closest vectors, best first."""
 
     def drop_vectors(self, namespace: Namespace, *, keep_model: str) -> int:
         """Remove the vectors of every other model; how many that were."""
 
-    def edit(self, namespace: Namespace, record: Record) -> bool:
+    def edit(self, namespace: Namespace, record: Record, *, wipe: bool = True) -> bool:
         """Put the record in the place of the turn of its id; whether there was one.
 
         The old text, its terms and vectors are gone; summaries that rested on it become stale.
+        Without `wipe` its bytes may stay on the medium until the next call with it.
         """
 
-    def forget(self, namespace: Namespace, selection: Selection) -> Forgotten:
-        """Remove turns and all that was made of them, in one transaction."""
+    def forget(self, namespace: Namespace, selection: Selection, *, wipe: bool = True) -> Forgotten:
+        """Remove turns and all that was made of them, in one transaction.
+
+        Without `wipe` their bytes may stay on the medium until the next call with it.
+        """
+
+    def forget_tenant(self, tenant: str) -> Forgotten:
+        """Remove every stream of a tenant, in one transaction."""
+
+    def retention(self, namespace: Namespace) -> Retention:
+        """How much of the stream is to be kept."""
+
+    def set_retention(self, namespace: Namespace, retention: Retention) -> None:
+        """Note how much is to be kept, in a stream that is made where it is not there.
+
+        Nothing is removed by this; the note goes when the whole stream is forgotten.
+        """
 
     def save_summary(
         self, namespace: Namespace, result: Mapping[str, Any], *, generation: int | None = None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remember_graph.history.deriving import Deriver
-from remember_graph.history.sqlite_rows import derived_of, turn_row
+from remember_graph.history.sql_rows import derived_of, turn_row
 from remember_graph.history.sqlite_store import SQLiteStore
 from remember_graph.history.store import Derived, Namespace, Record
 from remember_graph.terms import extract_terms

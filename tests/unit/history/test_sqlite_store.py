@@ -43,7 +43,7 @@ def _of_another_program(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (_newer, "has schema version 99, this release reads up to 2: upgrade remember-graph"),
+        (_newer, "has schema version 99, this release reads up to 3: upgrade remember-graph"),
         (_no_database, "file is not a database"),
         (Path.mkdir, "unable to open"),
         (_of_another_program, "another program"),
@@ -212,7 +212,7 @@ def test_a_removal_that_a_reader_keeps_in_the_log_says_so_and_the_next_call_fini
     with closing(sqlite3.connect(tmp_path / "history.db", isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM turns").fetchone()
-        with pytest.raises(HistoryError, match="removed, but another process kept reading"):
+        with pytest.raises(HistoryError, match="are removed and found no more.*another process kept using it"):
             store.forget(_NAMESPACE, Selection(ids=("s",)))
         reader.execute("ROLLBACK")
     store.forget(_NAMESPACE, Selection(ids=("s",)))

@@ -1,4 +1,4 @@
-"""Records as rows of the SQLite tables, and back."""
+"""Records as rows of SQL tables, and back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from remember_graph.history.store import Derived, Record, Vector
+from remember_graph.history.store import Derived, Record
 from remember_graph.types import Turn, trusted_turn
 
 TURN = "turn_id, speaker, text, time, kind, reply_to, thread, edited"
@@ -48,18 +48,3 @@ def derived_of(row: Sequence[Any]) -> Derived | None:
     words = tuple(terms.split(_SEPARATOR)) if terms else ()
     number = (1,) * len(words) if counts is None else tuple(np.frombuffer(counts, "<u4").tolist())
     return Derived(tokens, words, number, by)
-
-
-def vector_blob(vector: Vector) -> bytes:
-    """A vector in half precision: cosines of unit vectors change by less than 0.001."""
-    return np.asarray(vector, "<f2").tobytes()
-
-
-def vector_of(blob: bytes) -> Vector:
-    """The vector of a blob."""
-    return np.frombuffer(blob, "<f2").astype(np.float32)
-
-
-def half(blob: bytes) -> bytes:
-    """A single-precision vector of schema 1 in half precision."""
-    return np.frombuffer(blob, "<f4").astype("<f2").tobytes()
