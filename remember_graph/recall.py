@@ -8,6 +8,7 @@ import numpy as np
 
 from remember_graph.errors import ConfigError
 from remember_graph.history.history import History
+from remember_graph.history.missing_vectors import missing_vectors
 from remember_graph.history.store import Namespace
 from remember_graph.nodes.fusion import best_first
 from remember_graph.nodes.hybrid_retriever import embed_queries
@@ -55,6 +56,7 @@ def recall(history: History, namespace: Namespace, query: str, *, k: int = 10) -
     index = history.index(namespace)
     with index.lock:
         view = WindowView(index, len(index), (Turn("", query),))
+        lacking = missing_vectors(history, namespace, index, len(index)) if len(index) else []
         vectors, degraded = embed_queries(history, index, [query])
         found: list[RecalledTurn] = []
         if len(index):
@@ -71,7 +73,7 @@ def recall(history: History, namespace: Namespace, query: str, *, k: int = 10) -
         "tenant": namespace.tenant,
         "query": query,
         "turns": found,
-        "degraded": degraded,
+        "degraded": [*lacking, *degraded],
     }
 
 

@@ -128,8 +128,13 @@ class AddReport:
         added: How many turns are new.
         known: How many were there already, word for word; nothing changed for them.
         changed: Ids that are there with another text; the log keeps the first text.
+        without_vector: How many of the new ones have no vector yet: it is being made in the
+            background, or the embedding model failed. They are found by their words.
+        retired: How many turns the stream's retention then removed.
     """
 
     added: int = 0
     known: int = 0
     changed: tuple[str, ...] = ()
+    without_vector: int = 0
+    retired: int = 0

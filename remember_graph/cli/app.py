@@ -10,7 +10,8 @@ import typer
 from remember_graph.cli.bench import bench
 from remember_graph.cli.catchup import catchup
 from remember_graph.cli.evaluate import evaluate
-from remember_graph.cli.history import export, forget, ingest, recall, reindex, streams
+from remember_graph.cli.forgetting import forget, retain
+from remember_graph.cli.history import export, ingest, recall, reindex, streams
 
 app = typer.Typer(
     name="remember-graph",
@@ -22,7 +23,7 @@ app = typer.Typer(
 )
 app.command("catchup")(catchup)
 app.command("bench")(bench)
-for command in (ingest, recall, streams, forget, reindex, export):
+for command in (ingest, recall, streams, forget, retain, reindex, export):
     app.command(command.__name__)(command)
 app.add_typer(evaluate, name="eval", help="Measure on annotated conversations.")
 

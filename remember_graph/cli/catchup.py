@@ -19,6 +19,7 @@ from remember_graph.cli.options import (
     check_not_empty,
     check_preset,
 )
+from remember_graph.history.opening import FORMS
 from remember_graph.integrations.chats import FORMATS, Chat, read_chat
 from remember_graph.memory import Memory
 from remember_graph.settings import Settings
@@ -60,7 +61,7 @@ def catchup(
     ] = "default",
     db: Annotated[
         str | None,
-        typer.Option("--db", metavar="PATH_OR_URL", help="Keep the history in this SQLite file."),
+        typer.Option("--db", metavar="PATH_OR_URL", help=f"Keep the history: {FORMS}."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

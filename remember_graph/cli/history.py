@@ -1,4 +1,4 @@
-"""`remember-graph ingest, recall, streams, forget, reindex, export`: a history that is kept."""
+"""`remember-graph ingest, recall, streams, reindex, export`: a history that is kept."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from remember_graph.cli.options import (
     check_at_least,
     check_not_empty,
 )
-from remember_graph.errors import ConfigError, HistoryError
+from remember_graph.cli.stored import (
+    DbOption,
+    StreamOption,
+    TenantOption,
+    check_stream,
+    open_history,
+)
+from remember_graph.errors import ConfigError
 from remember_graph.integrations.chats import FORMATS, read_chat
-from remember_graph.memory import Memory
 
-DbOption = Annotated[
-    str, typer.Option("--db", metavar="PATH_OR_URL", help="The history: a SQLite file.")
-]
-StreamOption = Annotated[str, typer.Option("--stream", metavar="NAME", help="Which conversation.")]
-TenantOption = Annotated[str, typer.Option("--tenant", metavar="NAME", help="Whose conversation.")]
 FileOption = Annotated[
     str | None, typer.Option("--out", metavar="FILE", help="Write here instead of to stdout.")
 ]
@@ -56,7 +57,7 @@ def ingest(
     with progress("Reading") as advance:
         chat = read_chat(Path(path), format=format, tz=tz, channel=stream, on_progress=advance)
     name = stream or chat.name
-    with _open(db, embeddings) as memory, progress("Indexing") as advance:
+    with open_history(db, embeddings) as memory, progress("Indexing") as advance:
         report = memory.add(name, chat.turns, tenant=tenant, on_progress=advance)
     for note in chat.notes:
         print_note(note)
@@ -81,8 +82,8 @@ def recall(
 ) -> None:
     """Find the turns of a stream that answer a question."""
     check_at_least("--k", k, 1)
-    with _open(db, embeddings, there=True) as memory:
-        _check_stream(memory, stream, tenant)
+    with open_history(db, embeddings, there=True) as memory:
+        check_stream(memory, stream, tenant)
         found = memory.recall(stream, query, tenant=tenant, k=k)
     for reason in found["degraded"]:
         print_note(f"degraded: {reason}")
@@ -99,7 +100,7 @@ def recall(
 
 def streams(db: DbOption, as_json: JsonOption = False) -> None:
     """List the streams of a history."""
-    with _open(db, "none", there=True) as memory:
+    with open_history(db, "none", there=True) as memory:
         found = memory.history.store.streams()
     if as_json:
         rows = [{"tenant": name.tenant, "stream": name.stream, "turns": n} for name, n in found]
@@ -108,42 +109,6 @@ def streams(db: DbOption, as_json: JsonOption = False) -> None:
     for namespace, count in found:
         line = f"{namespace.stream}  (tenant {namespace.tenant}, {count} turns)"
         output().print(printable(line), markup=False)
-
-
-def forget(
-    db: DbOption,
-    stream: StreamOption,
-    tenant: TenantOption = "default",
-    turn: Annotated[
-        list[str] | None, typer.Option("--turn", metavar="ID", help="Only this turn. Repeatable.")
-    ] = None,
-    speaker: Annotated[
-        str | None, typer.Option("--speaker", metavar="NAME", help="Only turns of this speaker.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Only turns at or after this.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Only turns before this.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Remove turns and all that was made of them; without a filter the whole stream."""
-    with _open(db, "none", there=True) as memory:
-        _check_stream(memory, stream, tenant)
-        what = "the turns chosen" if turn or speaker or since or until else "the whole stream"
-        question = f"Remove {what} of {stream!r} (tenant {tenant!r})? This cannot be undone."
-        if not (yes or as_json) and not typer.confirm(printable(question), err=True):
-            raise ConfigError("nothing was removed: not confirmed (--yes does not ask)")
-        removed = memory.forget(
-            stream, tenant=tenant, ids=turn or None, speaker=speaker, since=since, until=until
-        )
-    counts = dataclasses.asdict(removed)
-    if as_json:
-        print_json({"stream": stream, "tenant": tenant, **counts})
-    else:
-        output().print("removed: " + ", ".join(f"{n} {name}" for name, n in counts.items()))
 
 
 def reindex(
@@ -156,11 +121,11 @@ def reindex(
     as_json: JsonOption = False,
 ) -> None:
     """Make the vectors that the embedding model at hand lacks; goes on where it was interrupted."""
-    with _open(db, embeddings, there=True) as memory:
+    with open_history(db, embeddings, there=True) as memory:
         if memory.history.encoder is None:
             raise ConfigError("--embeddings must name a model for reindex, got none")
         if stream is not None:
-            _check_stream(memory, stream, tenant)
+            check_stream(memory, stream, tenant)
         chosen = [
             name
             for name, _ in memory.history.store.streams()
@@ -186,8 +151,8 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write every turn of a stream as JSON Lines, which `ingest` reads again."""
-    with _open(db, "none", there=True) as memory:
-        _check_stream(memory, stream, tenant)
+    with open_history(db, "none", there=True) as memory:
+        check_stream(memory, stream, tenant)
         turns = [turn.to_dict() for turn in memory.log(stream, tenant=tenant)]
     if as_json and out is None:
         print_json({"stream": stream, "tenant": tenant, "turns": turns})
@@ -202,23 +167,3 @@ def export(
         raise ConfigError(f"--out {out} cannot be written: {error.strerror or error}") from error
     if as_json:
         print_json({"stream": stream, "tenant": tenant, "turns": len(turns), "out": out})
-
-
-def _open(db: str, embeddings: str, *, there: bool = False) -> Memory:
-    """The memory over a store; where it is only read, a file that is not there is not made."""
-    check_not_empty("--db", db)
-    path = db.removeprefix("sqlite:///")
-    if there and "://" not in path and not Path(path).exists():
-        raise HistoryError(f"cannot open the history file {path}: there is no such file")
-    return Memory.open(db, embeddings=embeddings)
-
-
-def _check_stream(memory: Memory, stream: str, tenant: str) -> None:
-    check_not_empty("--stream", stream)
-    there = memory.history.store.streams()
-    if (tenant, stream) not in [tuple(name) for name, _ in there]:
-        known = ", ".join(repr(name.stream) for name, _ in there if name.tenant == tenant)
-        raise ConfigError(
-            f"--stream must name a stream of tenant {tenant!r} ({known or 'it has none'}), "
-            f"got {stream!r}"
-        )

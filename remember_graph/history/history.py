@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remember_graph.errors import ModelError
+from remember_graph.history import retaining
+from remember_graph.history.background import Background
 from remember_graph.history.deriving import Deriver
 from remember_graph.history.in_memory_store import InMemoryStore
-from remember_graph.history.store import Forgotten, Namespace, Record, Selection, TurnStore, Vector
+from remember_graph.history.store import (
+    Forgotten,
+    Namespace,
+    Record,
+    Retention,
+    Selection,
+    TurnStore,
+    Vector,
+)
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.protocols import TextEncoder, Vectors
 from remember_graph.settings import Settings
@@ -26,6 +38,7 @@ _STREAMS_IN_MEMORY = 64
 # Embedding models read a few hundred tokens; a pasted log of a megabyte must not fill the memory.
 _EMBEDDED_CHARS = 2_000
 _EMBEDDING_BATCH = 1_024
+_BACKGROUND_BATCH = 128  # closing waits for the one at hand, and a slow model takes seconds for it
 _QUERIES_REMEMBERED = 512  # retrieval and refinement of one window ask for the same vectors
 
 
@@ -36,6 +49,8 @@ class History:
         store: Where turns are kept; default in memory.
         encoder: Makes the vectors; None for lexical search alone.
         settings: Token counter and chunk size.
+        embed_in_background: `add` leaves the vectors to a thread and returns at once.
+        now: The present time, for retention.
     """
 
     def __init__(
@@ -44,12 +59,18 @@ class History:
         *,
         encoder: TextEncoder | None = None,
         settings: Settings | None = None,
+        embed_in_background: bool = False,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.store: TurnStore = store or InMemoryStore()
         self.encoder = encoder
         self.settings = settings or Settings()
         self._deriver = Deriver(self.settings.count_tokens)
         self._lock = threading.RLock()
+        self._now = now
+        self.background = (
+            Background(self._embed_all) if embed_in_background and encoder is not None else None
+        )
         self._query_vectors: dict[str, NDArray[np.float32]] = {}
         self._indexes: OrderedDict[Namespace, StreamIndex] = OrderedDict()
 
@@ -72,14 +93,23 @@ class History:
         for turn in turns:
             first.setdefault(turn.id, turn)
         fresh = [turn for id, turn in first.items() if id not in there]
-        added = 0
+        added = bare = 0
         for at in range(0, len(fresh), _EMBEDDING_BATCH):
-            added += self.store.append(namespace, self._records(fresh[at : at + _EMBEDDING_BATCH]))
+            records = self._records(fresh[at : at + _EMBEDDING_BATCH])
+            added += self.store.append(namespace, records)
+            bare += sum(one.derived is not None and one.vector is None for one in records)
             if on_progress is not None:
                 on_progress(min(at + _EMBEDDING_BATCH, len(fresh)), len(fresh))
         other = [turn.id for turn in turns if not _says_the_same(first[turn.id], turn)]
-        known = len(turns) - len(fresh) - len(other)
-        return AddReport(added=added, known=known, changed=tuple(dict.fromkeys(other)))
+        if self.background is not None and bare:
+            self.background.ask(namespace)
+        return AddReport(
+            added=added,
+            known=len(turns) - len(fresh) - len(other),
+            changed=tuple(dict.fromkeys(other)),
+            without_vector=bare if self.encoder else 0,
+            retired=self._retire(namespace).turns if added else 0,
+        )
 
     def edit(self, namespace: Namespace, turn: Turn) -> bool:
         """Put the turn in the place of the one with its id; whether there was one.
@@ -88,20 +118,69 @@ class History:
         """
         (record,) = self._records([replace(turn, edited=True)])
         self.forget_queries()  # window turns are queries, and this may be one of them
-        return self.store.edit(namespace, record)
+        there = self.store.edit(namespace, record)
+        if there and self.background is not None:
+            self.background.ask(namespace)
+        return there
 
-    def forget(self, namespace: Namespace, selection: Selection) -> Forgotten:
-        """Remove turns and all that was made of them."""
-        forgotten = self.store.forget(namespace, selection)
-        with self._lock:
-            self._indexes.pop(namespace, None)
-            self.forget_queries()  # window turns are queries, and may be among the forgotten
+    def forget(self, namespace: Namespace, selection: Selection, *, wipe: bool = True) -> Forgotten:
+        """Remove turns and all that was made of them; see `TurnStore.forget` for `wipe`."""
+        with self._dropping(lambda name: name == namespace):
+            return self.store.forget(namespace, selection, wipe=wipe)
+
+    def forget_tenant(self, tenant: str) -> Forgotten:
+        """Remove every stream of a tenant."""
+        with self._dropping(lambda name: name.tenant == tenant):
+            return self.store.forget_tenant(tenant)
+
+    @contextmanager
+    def _dropping(self, is_meant: Callable[[Namespace], bool]) -> Iterator[None]:
+        """Whatever becomes of the removal, nothing of what it is about stays in memory."""
+        try:
+            yield
+        finally:
+            with self._lock:
+                for name in [name for name in self._indexes if is_meant(name)]:
+                    del self._indexes[name]
+                self.forget_queries()  # window turns are queries, and may be among the forgotten
+
+    def retain(self, namespace: Namespace, retention: Retention) -> Forgotten:
+        """Keep only so much of the stream from now on; what that removed at once.
+
+        Later additions remove what is then past the bounds, without wiping it from the medium
+        each time; the next `forget`, `edit` or `retain` does.
+        """
+        self.store.set_retention(namespace, retention)
+        forgotten = Forgotten()
+        for selection in retaining.overdue(retention, self._now()):
+            forgotten += self.forget(namespace, selection)
         return forgotten
+
+    def _retire(self, namespace: Namespace) -> Forgotten:
+        """Remove what an addition has brought past the bounds of the stream's retention."""
+        retention = self.store.retention(namespace)
+        forgotten = Forgotten()
+        most = retaining.most_turns(retention)
+        if most is not None and self.store.count(namespace) > most:
+            surplus = Selection(all_but_latest=retention.max_turns or 0)
+            forgotten += self.forget(namespace, surplus, wipe=False)
+        if retention.max_age_s is not None:
+            forgotten += self._retire_old(namespace, self._current_index(namespace))
+        return forgotten
+
+    def _retire_old(self, namespace: Namespace, index: StreamIndex) -> Forgotten:
+        oldest_kept = retaining.cutoff(self.store.retention(namespace), self._now())
+        with index.lock:
+            oldest = index.oldest if oldest_kept else None
+        if oldest_kept is None or oldest is None or oldest >= oldest_kept:
+            return Forgotten()
+        return self.forget(namespace, Selection(until=oldest_kept.isoformat()), wipe=False)
 
     def _records(self, turns: Sequence[Turn]) -> list[Record]:
         """What is stored of the turns: without vectors where the model fails or is none."""
         messages = [turn for turn in turns if turn.kind == "message"]
-        vectors = dict(zip((turn.id for turn in messages), self._vectors(messages), strict=False))
+        embedded = [] if self.background is not None else messages
+        vectors = dict(zip((turn.id for turn in embedded), self._vectors(embedded), strict=False))
         model = self.encoder.id if self.encoder else None
         return [
             Record(
@@ -147,7 +226,14 @@ class History:
         self._query_vectors = {}
 
     def index(self, namespace: Namespace) -> StreamIndex:
-        """The stream's index, brought up to date with what any process has done."""
+        """The stream's index, brought up to date with what any process has done and with time."""
+        with self._lock:
+            index = self._current_index(namespace)
+            if self._retire_old(namespace, index).turns:
+                index = self._current_index(namespace)
+            return index
+
+    def _current_index(self, namespace: Namespace) -> StreamIndex:
         with self._lock:
             index = self._indexes.pop(namespace, None)
             generation = self.store.generation(namespace)
@@ -193,24 +279,62 @@ class History:
         """
         if self.encoder is None:
             return 0
+        made, total = self._embed_missing(namespace, _EMBEDDING_BATCH, on_progress)
+        if made == total:
+            self.store.drop_vectors(namespace, keep_model=self.encoder.id)
+        return made
+
+    def behind(self, namespace: Namespace) -> int:
+        """How many turns have no vector of the present model."""
+        if self.encoder is None:
+            return 0
         index = self.index(namespace)
-        missing = index.without_vector
-        lines = index.lines_at(missing)
-        for at in range(0, len(missing), _EMBEDDING_BATCH):
-            batch = missing[at : at + _EMBEDDING_BATCH]
-            vectors = self.encode_documents(lines[at : at + _EMBEDDING_BATCH])
+        with index.lock:
+            return len(index.without_vector)
+
+    def _embed_missing(
+        self,
+        namespace: Namespace,
+        batch_size: int,
+        on_progress: Progress | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> tuple[int, int]:
+        """Make and store the missing vectors; how many were made, of how many.
+
+        Ends early where turns are edited or removed meanwhile: the vectors at hand may be of
+        texts that are gone.
+        """
+        assert self.encoder is not None
+        index = self.index(namespace)
+        with index.lock:
+            missing, generation = index.without_vector, index.generation
+            lines = index.lines_at(missing)
+        done = 0
+        while done < len(missing) and not stop():
+            batch = missing[done : done + batch_size]
+            vectors = self.encode_documents(lines[done : done + batch_size])
             made = dict(zip(batch, vectors, strict=True))
-            if not self.store.add_vectors(
-                namespace, self.encoder.id, made, generation=index.generation
-            ):  # somebody edited or removed turns meanwhile: these vectors may be of old texts
-                return at
+            if not self.store.add_vectors(namespace, self.encoder.id, made, generation=generation):
+                break
+            done += len(batch)
             if on_progress is not None:
-                on_progress(at + len(batch), len(missing))
-        self.store.drop_vectors(namespace, keep_model=self.encoder.id)
-        return len(missing)
+                on_progress(done, len(missing))
+        return done, len(missing)
+
+    def _embed_all(self, namespace: Namespace) -> None:
+        """What the background does; anew where turns were edited or removed meanwhile."""
+        background = self.background
+        while background is not None and not background.stopping:
+            done, total = self._embed_missing(
+                namespace, _BACKGROUND_BATCH, stop=lambda: background.stopping
+            )
+            if done == total:
+                break
 
     def close(self) -> None:
-        """Close the store."""
+        """Close the store; the background thread ends before."""
+        if self.background is not None:
+            self.background.close()
         self.store.close()
 
 

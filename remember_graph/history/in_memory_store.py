@@ -105,6 +105,11 @@ class InMemoryStore:
                 if record.position >= start
             ]
 
+    def count(self, namespace: Namespace) -> int:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            return len(stream.records)
+
     def generation(self, namespace: Namespace) -> int:
         """See `TurnStore`."""
         with self._open(namespace) as stream:

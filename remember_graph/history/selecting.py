@@ -16,12 +16,20 @@ def parse_time(text: str, option: str) -> datetime:
     Raises:
         ConfigError: It is none; the message names `option`.
     """
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError as error:
+    time = readable_time(text)
+    if time is None:
         raise ConfigError(
             f"`{option}` must be an ISO 8601 time such as 2024-05-01T10:00, got {text!r}"
-        ) from error
+        )
+    return time
+
+
+def readable_time(text: str | None) -> datetime | None:
+    """The time of a turn, in UTC where it names no zone; None where it has none."""
+    try:
+        time = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
@@ -61,8 +69,7 @@ def selector(selection: Selection) -> Callable[[Turn], bool]:
 def _is_within(turn: Turn, since: datetime | None, until: datetime | None) -> bool:
     if since is None and until is None:
         return True
-    try:
-        at = parse_time(turn.time or "", "time")
-    except ConfigError:
+    at = readable_time(turn.time)
+    if at is None:
         return False  # without a readable time it cannot be said to lie inside
     return (since is None or at >= since) and (until is None or at < until)

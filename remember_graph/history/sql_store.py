@@ -132,6 +132,15 @@ class SqlStore(ABC):
             for row in rows
         ]
 
+    def count(self, namespace: Namespace) -> int:
+        """See `TurnStore`."""
+        with self._reading() as connection:
+            stream = _find(connection, namespace)
+            if stream is None:
+                return 0
+            query = "SELECT COUNT(*) FROM turns WHERE stream_id = ?"
+            return int(connection.execute(query, (stream.id,)).fetchone()[0])
+
     def generation(self, namespace: Namespace) -> int:
         """See `TurnStore`."""
         with self._reading() as connection:

@@ -159,6 +159,9 @@ class TurnStore(Protocol):
     ) -> list[Record]:
         """The records from position `start` on, in order, with their vectors of one model."""
 
+    def count(self, namespace: Namespace) -> int:
+        """How many turns the stream has."""
+
     def generation(self, namespace: Namespace) -> int:
         """A number that changes with every edit and removal; 0 where there is no such stream."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from remember_graph.history.chunks import ChunkBounds
 from remember_graph.history.deriving import Deriver
 from remember_graph.history.growable import GrowableArray
 from remember_graph.history.postings import Postings, Runs
+from remember_graph.history.selecting import readable_time
 from remember_graph.history.store import Record, Vector
 from remember_graph.protocols import Vectors
 from remember_graph.types import Turn
@@ -52,6 +54,8 @@ class StreamIndex:
         self.postings = Postings(language)
         self.next_position = 0  # of the log: what is not in the index yet starts here
         self.generation = 0
+        self._times: list[str] = []  # of turns that `oldest` has not looked at yet
+        self._oldest: datetime | None = None
         self._places: dict[int, int] = {}  # from positions in the log to turns of the index
         self.width: int | None = None  # numbers in a vector
         self._deriver = deriver
@@ -72,6 +76,7 @@ class StreamIndex:
         """Append the records, in order."""
         if records:
             self.next_position = records[-1].position + 1
+        self._times.extend(record.turn.time for record in records if record.turn.time)
         messages = [record for record in records if record.turn.kind == "message"]
         derived = [self._deriver.of(record) for record in messages]
         for place, record in enumerate(messages, start=len(self.turns)):
@@ -87,6 +92,14 @@ class StreamIndex:
 
     def _speaker_number(self, turn: Turn) -> int:
         return self._speakers.setdefault(turn.speaker, len(self._speakers))
+
+    @property
+    def oldest(self) -> datetime | None:
+        """The earliest time of all turns, system turns included; None where none has a time."""
+        times = [self._oldest, *(readable_time(text) for text in self._times)]
+        self._oldest = min((time for time in times if time is not None), default=None)
+        self._times.clear()
+        return self._oldest
 
     @property
     def without_vector(self) -> list[int]:

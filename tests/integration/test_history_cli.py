@@ -58,6 +58,8 @@ def test_ingest_adds_what_is_new_alone(
         "added": 1,
         "known": 3,
         "changed": [],
+        "without_vector": 0,
+        "retired": 0,
     }
 
 

@@ -167,7 +167,7 @@ def test_two_memories_on_one_file_see_what_the_other_adds(tmp_path: Path) -> Non
         assert two.catch_up("party")["window"] == ["1", "2", "3", "4", "5", "6"]
 
 
-@pytest.mark.parametrize("url", ["postgres://localhost/x", "sqlite://x", "http://x/y"])
+@pytest.mark.parametrize("url", ["mysql://localhost/x", "sqlite://x", "http://x/y"])
 def test_a_url_of_another_kind_is_refused(url: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(f"got '{url}'")):
         _open(url)
@@ -363,7 +363,8 @@ def test_turns_of_another_embedding_model_are_named(tmp_path: Path, hash_encoder
 
     assert degraded == [
         "embeddings: 4 of 4 history turns have no vector of hash/24; "
-        "those are searched by words alone"
+        "those are searched by words alone; there are vectors of _Broken; "
+        "`remember-graph reindex` makes them"
     ]
 
 

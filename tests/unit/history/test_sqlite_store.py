@@ -212,7 +212,9 @@ def test_a_removal_that_a_reader_keeps_in_the_log_says_so_and_the_next_call_fini
     with closing(sqlite3.connect(tmp_path / "history.db", isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM turns").fetchone()
-        with pytest.raises(HistoryError, match="are removed and found no more.*another process kept using it"):
+        with pytest.raises(
+            HistoryError, match=r"are removed and found no more.*another process kept using it"
+        ):
             store.forget(_NAMESPACE, Selection(ids=("s",)))
         reader.execute("ROLLBACK")
     store.forget(_NAMESPACE, Selection(ids=("s",)))
