@@ -51,6 +51,14 @@ def memory(
         typer.Option("--history-tokens", metavar="TOKENS", help="Distractors fill up to this."),
     ] = None,
     embeddings: EmbeddingsOption = "auto",
+    vectors: Annotated[
+        str,
+        typer.Option(
+            "--vectors",
+            metavar="PRECISION",
+            help="float32, or as a store keeps them: float16 (SQLite, PostgreSQL), int8.",
+        ),
+    ] = "float32",
     model: ModelOption = None,
     base_url: BaseUrlOption = None,
     as_json: JsonOption = False,
@@ -77,9 +85,14 @@ def memory(
     from remember_graph.evals.memory_methods import NEED_VECTORS, create_methods
     from remember_graph.evals.memory_report import report
     from remember_graph.evals.memory_table import memory_table
+    from remember_graph.evals.rounded_encoder import PRECISIONS, RoundedEncoder
 
+    if vectors not in PRECISIONS:
+        raise ConfigError(f"--vectors must be one of {', '.join(PRECISIONS)}, got {vectors!r}")
     loaded = load_bench(Path(bench))
     encoder = load_encoder(embeddings)
+    if encoder is not None and vectors != "float32":
+        encoder = RoundedEncoder(encoder, vectors)
     if encoder is None and methods is None:
         names = [name for name in names if name not in NEED_VECTORS]
         print_note(f"no embeddings: {' and '.join(sorted(NEED_VECTORS))} are left out")
