@@ -16,7 +16,7 @@ from remember_graph.history.opening import open_store
 from remember_graph.history.retaining import checked
 from remember_graph.history.selecting import parse_time
 from remember_graph.history.store import Forgotten, Namespace, Selection, StoredSummary
-from remember_graph.recall import Recalled, recall
+from remember_graph.recall import Recalled, nearest_turns, recall
 from remember_graph.settings import Settings
 from remember_graph.state import CatchUp, GraphInput
 from remember_graph.types import AddReport, Turn, well_formed
@@ -127,6 +127,20 @@ class Memory:
             ConfigError: The query is empty, or `k` is less than 1.
         """
         return recall(self.history, _namespace(tenant, stream), query, k=k)
+
+    def nearest(
+        self, stream: str, text: str, *, tenant: str = "default", k: int = 10
+    ) -> list[tuple[Turn, float]]:
+        """The turns whose vectors are closest to that of a text, each with its cosine.
+
+        The store itself is asked and the stream is not loaded, which suits a process that lives
+        for one question. `recall` finds more: it also goes by words and context.
+
+        Raises:
+            ConfigError: There is no embedding model, the text is empty, or `k` is less than 1.
+            ModelError: The embedding model failed.
+        """
+        return nearest_turns(self.history, _namespace(tenant, stream), text, k=k)
 
     def catch_up(self, stream: str, *, tenant: str = "default") -> CatchUp:
         """The latest window of a stream, told so that it can be understood on its own.

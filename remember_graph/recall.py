@@ -49,10 +49,7 @@ def recall(history: History, namespace: Namespace, query: str, *, k: int = 10) -
     Raises:
         ConfigError: The query is empty, or `k` is less than 1.
     """
-    if not query.strip():
-        raise ConfigError(f"`query` must not be empty, got {query!r}")
-    if k < 1:
-        raise ConfigError(f"`k` must be >= 1, got {k}")
+    _check(query, k)
     index = history.index(namespace)
     with index.lock:
         view = WindowView(index, len(index), (Turn("", query),))
@@ -75,6 +72,32 @@ def recall(history: History, namespace: Namespace, query: str, *, k: int = 10) -
         "turns": found,
         "degraded": [*lacking, *degraded],
     }
+
+
+def nearest_turns(
+    history: History, namespace: Namespace, query: str, *, k: int
+) -> list[tuple[Turn, float]]:
+    """The `k` turns of the stream whose vectors are closest to the query's, with their cosines.
+
+    Raises:
+        ConfigError: There is no embedding model, the query is empty, or `k` is less than 1.
+        ModelError: The embedding model failed.
+    """
+    _check(query, k)
+    if history.encoder is None:
+        raise ConfigError("`embeddings` must name a model to search by vectors, got none")
+    (found,) = history.store.nearest(
+        namespace, history.encoder.id, history.encode_queries([query]), k
+    )
+    turns = history.store.turns_at(namespace, [near.position for near in found])
+    return [(turns[near.position], near.cosine) for near in found if near.position in turns]
+
+
+def _check(query: str, k: int) -> None:
+    if not query.strip():
+        raise ConfigError(f"`query` must not be empty, got {query!r}")
+    if k < 1:
+        raise ConfigError(f"`k` must be >= 1, got {k}")
 
 
 def _found(turn: Turn, score: float) -> RecalledTurn:

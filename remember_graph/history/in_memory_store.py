@@ -105,6 +105,12 @@ class InMemoryStore:
                 if record.position >= start
             ]
 
+    def turns_at(self, namespace: Namespace, positions: Sequence[int]) -> dict[int, Turn]:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            held = stream.by_position()
+            return {at: held[at].turn for at in positions if at in held}
+
     def count(self, namespace: Namespace) -> int:
         """See `TurnStore`."""
         with self._open(namespace) as stream:

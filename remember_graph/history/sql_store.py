@@ -132,6 +132,20 @@ class SqlStore(ABC):
             for row in rows
         ]
 
+    def turns_at(self, namespace: Namespace, positions: Sequence[int]) -> dict[int, Turn]:
+        """See `TurnStore`."""
+        found: dict[int, Turn] = {}
+        with self._reading() as connection:
+            stream = _find(connection, namespace)
+            for part, marks in _parts(positions if stream else ()):
+                rows = connection.execute(
+                    f"SELECT {TURN}, position FROM turns "
+                    f"WHERE stream_id = ? AND position IN ({marks})",
+                    (stream.id if stream else None, *part),
+                )
+                found |= {row[8]: turn_of(row) for row in rows}
+        return found
+
     def count(self, namespace: Namespace) -> int:
         """See `TurnStore`."""
         with self._reading() as connection:

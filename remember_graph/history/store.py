@@ -159,6 +159,9 @@ class TurnStore(Protocol):
     ) -> list[Record]:
         """The records from position `start` on, in order, with their vectors of one model."""
 
+    def turns_at(self, namespace: Namespace, positions: Sequence[int]) -> dict[int, Turn]:
+        """The turns at those of these positions that hold one."""
+
     def count(self, namespace: Namespace) -> int:
         """How many turns the stream has."""
 

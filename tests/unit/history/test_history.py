@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from remember_graph.errors import ModelError
+from remember_graph.errors import ConfigError, ModelError
 from remember_graph.history.history import History
 from remember_graph.history.in_memory_store import InMemoryStore
 from remember_graph.history.store import Forgotten, Namespace, Selection
@@ -359,3 +359,34 @@ def test_an_index_is_of_one_moment_although_others_write_while_it_is_read(
     monkeypatch.setattr(history.store, "generation", others_write_next)
 
     assert [turn.text for turn in history.index(_NAMESPACE).turns] in (["old"], ["new", "later"])
+
+
+def test_the_nearest_turns_come_with_their_cosines(hash_encoder: Any) -> None:
+    with Memory.open(embeddings=hash_encoder) as memory:
+        memory.add("chat", [Turn("", "kiln", id="1"), Turn("", "van", id="2")])
+        memory.add("chat", [Turn("", "kiln", id="3")], tenant="other")
+        ((turn, cosine),) = memory.nearest("chat", "kiln", k=1)
+
+    assert (turn.id, cosine) == ("1", pytest.approx(1.0))
+
+
+@pytest.mark.parametrize(
+    ("query", "k", "message"),
+    [(" ", 1, "`query` must not be empty"), ("kiln", 0, "`k` must be >= 1, got 0")],
+)
+def test_a_search_for_nothing_is_refused(
+    hash_encoder: Any, query: str, k: int, message: str
+) -> None:
+    with (
+        Memory.open(embeddings=hash_encoder) as memory,
+        pytest.raises(ConfigError, match=message),
+    ):
+        memory.nearest("chat", query, k=k)
+
+
+def test_a_search_by_vectors_needs_a_model() -> None:
+    with (
+        Memory.open(embeddings="none") as memory,
+        pytest.raises(ConfigError, match="must name a model to search by vectors"),
+    ):
+        memory.nearest("chat", "kiln")
