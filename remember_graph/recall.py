@@ -87,7 +87,7 @@ def nearest_turns(
     if history.encoder is None:
         raise ConfigError("`embeddings` must name a model to search by vectors, got none")
     (found,) = history.store.nearest(
-        namespace, history.encoder.id, history.encode_queries([query]), k
+        namespace, history.encoder.id, list(history.encode_queries([query])), k
     )
     turns = history.store.turns_at(namespace, [near.position for near in found])
     return [(turns[near.position], near.cosine) for near in found if near.position in turns]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +25,7 @@ from remember_graph.history.store import (
     Vector,
 )
 from remember_graph.history.stream_index import StreamIndex
+from remember_graph.history.stream_indexes import StreamIndexes
 from remember_graph.protocols import TextEncoder, Vectors
 from remember_graph.settings import Settings
 from remember_graph.turn_ids import assign_ids
@@ -34,7 +33,6 @@ from remember_graph.types import AddReport, Turn
 
 Progress = Callable[[int, int], None]
 
-_STREAMS_IN_MEMORY = 64
 # Embedding models read a few hundred tokens; a pasted log of a megabyte must not fill the memory.
 _EMBEDDED_CHARS = 2_000
 _EMBEDDING_BATCH = 1_024
@@ -66,13 +64,12 @@ class History:
         self.encoder = encoder
         self.settings = settings or Settings()
         self._deriver = Deriver(self.settings.count_tokens)
-        self._lock = threading.RLock()
         self._now = now
         self.background = (
             Background(self._embed_all) if embed_in_background and encoder is not None else None
         )
         self._query_vectors: dict[str, NDArray[np.float32]] = {}
-        self._indexes: OrderedDict[Namespace, StreamIndex] = OrderedDict()
+        self._indexes = StreamIndexes(self.store, self._empty_index)
 
     def add(
         self, namespace: Namespace, turns: Sequence[Turn], *, on_progress: Progress | None = None
@@ -139,10 +136,8 @@ class History:
         try:
             yield
         finally:
-            with self._lock:
-                for name in [name for name in self._indexes if is_meant(name)]:
-                    del self._indexes[name]
-                self.forget_queries()  # window turns are queries, and may be among the forgotten
+            self._indexes.drop(is_meant)
+            self.forget_queries()  # window turns are queries, and may be among the forgotten
 
     def retain(self, namespace: Namespace, retention: Retention) -> Forgotten:
         """Keep only so much of the stream from now on; what that removed at once.
@@ -165,7 +160,7 @@ class History:
             surplus = Selection(all_but_latest=retention.max_turns or 0)
             forgotten += self.forget(namespace, surplus, wipe=False)
         if retention.max_age_s is not None:
-            forgotten += self._retire_old(namespace, self._current_index(namespace))
+            forgotten += self._retire_old(namespace, self._indexes.current(namespace))
         return forgotten
 
     def _retire_old(self, namespace: Namespace, index: StreamIndex) -> Forgotten:
@@ -227,36 +222,10 @@ class History:
 
     def index(self, namespace: Namespace) -> StreamIndex:
         """The stream's index, brought up to date with what any process has done and with time."""
-        with self._lock:
-            index = self._current_index(namespace)
-            if self._retire_old(namespace, index).turns:
-                index = self._current_index(namespace)
-            return index
-
-    def _current_index(self, namespace: Namespace) -> StreamIndex:
-        with self._lock:
-            index = self._indexes.pop(namespace, None)
-            generation = self.store.generation(namespace)
-            while True:
-                if index is None or index.generation != generation:
-                    index = self._empty_index()
-                    index.generation = generation
-                with index.lock:
-                    self._bring_up_to_date(namespace, index)
-                generation = self.store.generation(namespace)
-                if index.generation == generation:  # nothing was edited while it was read
-                    break
-            self._indexes[namespace] = index
-            while len(self._indexes) > _STREAMS_IN_MEMORY:
-                self._indexes.popitem(last=False)
-            return index
-
-    def _bring_up_to_date(self, namespace: Namespace, index: StreamIndex) -> None:
-        model = self.encoder.id if self.encoder else None
-        missing = index.without_vector
-        if model is not None and missing:
-            index.fill_vectors(self.store.vectors(namespace, model, missing))
-        index.add(self.store.read(namespace, index.next_position, vector_model=model))
+        index = self._indexes.current(namespace)
+        if self._retire_old(namespace, index).turns:
+            index = self._indexes.current(namespace)
+        return index
 
     def _empty_index(self) -> StreamIndex:
         retrieve = self.settings.retrieve

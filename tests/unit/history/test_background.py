@@ -213,7 +213,7 @@ def test_without_a_background_nothing_is_waited_for(hash_encoder: Any) -> None:
         assert (memory.behind("chat"), memory.wait()) == (0, True)
 
 
-def _recorder(seen: list[str], first: Callable[[], None]) -> Callable[[Namespace], None]:
+def _recorder(seen: list[str], first: Callable[[], object]) -> Callable[[Namespace], None]:
     def work(namespace: Namespace) -> None:
         if not seen:
             first()
@@ -223,8 +223,9 @@ def _recorder(seen: list[str], first: Callable[[], None]) -> Callable[[Namespace
 
 
 def test_streams_are_worked_on_in_the_order_they_came_and_each_once() -> None:
-    gate, seen = threading.Event(), list[str]()
-    background = Background(_recorder(seen, lambda: gate.wait(_SOON) and None))
+    gate = threading.Event()
+    seen: list[str] = []
+    background = Background(_recorder(seen, lambda: gate.wait(_SOON)))
     for stream in ("a", "b", "c", "b"):
         background.ask(Namespace("t", stream))
     gate.set()

@@ -367,7 +367,8 @@ def test_the_nearest_turns_come_with_their_cosines(hash_encoder: Any) -> None:
         memory.add("chat", [Turn("", "kiln", id="3")], tenant="other")
         ((turn, cosine),) = memory.nearest("chat", "kiln", k=1)
 
-    assert (turn.id, cosine) == ("1", pytest.approx(1.0))
+    assert turn.id == "1"
+    assert cosine == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
