@@ -26,6 +26,9 @@ def missing_vectors(
 
 def _reasons(history: History, namespace: Namespace) -> list[str]:
     reasons = []
+    failure = getattr(history.store, "vector_failure", None)
+    if failure:
+        reasons.append(f"the store of vectors failed: {failure}")
     models = history.store.vector_models(namespace)
     others = sorted(model for model in models if history.encoder and model != history.encoder.id)
     if others:

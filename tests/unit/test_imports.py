@@ -24,6 +24,7 @@ _EXTRAS = (
     "openevals",
     "pgvector",
     "psycopg",
+    "psycopg_pool",
     "sentence_transformers",
     "tiktoken",
     "torch",

@@ -70,3 +70,10 @@ def test_a_stream_in_use_keeps_its_index_among_others(history: History) -> None:
     for number in range(1, 1_000):
         history.index(_namespace(number))
         assert number % 50 or history.index(_namespace(0)) is kept
+
+
+def test_the_indexes_of_the_latest_streams_are_those_that_stay(history: History) -> None:
+    latest = [history.index(_namespace(number)) for number in range(1_000)][-_MOST_IN_MEMORY:]
+
+    for number, index in enumerate(latest, start=1_000 - _MOST_IN_MEMORY):
+        assert history.index(_namespace(number)) is index
