@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 from remember_graph.scripts import COMBINING, MARKS, UNSPACED
 
@@ -61,8 +61,22 @@ def extract_terms(text: str) -> list[str]:
         ['三', '三時', '時', '時に', 'に']
     """
     terms: list[str] = []
-    pattern = _ASCII_TERM if text.isascii() else _every_script()[0]
-    for match in pattern.finditer(_normalise(text)):
+    for word in _normalise(text).split():  # no term holds a space, nor depends on what is behind one
+        terms += _known_terms(word) if len(word) <= _LONGEST else _terms_of(word)
+    return terms
+
+
+@lru_cache(maxsize=65_536)
+def _known_terms(word: str) -> tuple[str, ...]:
+    """The terms of a short word: few words make up most of a conversation."""
+    return tuple(_terms_of(word))
+
+
+def _terms_of(word: str) -> list[str]:
+    """The terms of a normalised text without spaces."""
+    terms: list[str] = []
+    pattern = _ASCII_TERM if word.isascii() else _every_script()[0]
+    for match in pattern.finditer(word):
         piece = match.group()
         if match.lastgroup == "spaced":
             terms.extend(_words(piece))
