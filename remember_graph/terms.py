@@ -61,7 +61,7 @@ def extract_terms(text: str) -> list[str]:
         ['三', '三時', '時', '時に', 'に']
     """
     terms: list[str] = []
-    for word in _normalise(text).split():  # no term holds a space, nor depends on what is behind one
+    for word in _normalise(text).split():  # a term lies in a word and depends on it alone
         terms += _known_terms(word) if len(word) <= _LONGEST else _terms_of(word)
     return terms
 
