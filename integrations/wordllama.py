@@ -18,7 +18,7 @@ DIMENSION = 256
 # A word with the spaces before it, but for the one that sets it apart from the word before.
 _WORD = re.compile(" ( *[^ ]*)")
 _WHOLE = re.compile(r"<s>|</s>|<unk>|\u2581| \Z")
-_WORDS_KEPT = 65_536
+_WORDS_KEPT, _LONGEST_KEPT = 65_536, 32  # letters; in scripts without spaces a text is one word
 
 
 class WordLlamaEncoder:
@@ -69,10 +69,14 @@ class WordLlamaEncoder:
         known = self._known
         fresh = [word for word in dict.fromkeys(chain.from_iterable(split)) if word not in known]
         encoded = self._model.tokenizer.encode_batch(fresh, add_special_tokens=False)
-        known.update(zip(fresh, (word.ids for word in encoded), strict=True))
+        made = dict(zip(fresh, (word.ids for word in encoded), strict=True))
+        known.update((word, ids) for word, ids in made.items() if len(word) <= _LONGEST_KEPT)
         if len(known) > _WORDS_KEPT:
-            self._known = {}
-        return [[token for word in words for token in known[word]] for words in split]
+            self._known = {}  # not emptied: another thread may be reading it
+        return [
+            [token for word in words for token in (made if word in made else known)[word]]
+            for words in split
+        ]
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """See `TextEncoder`; the model knows no difference between queries and documents."""
