@@ -75,7 +75,7 @@ LANGUAGES: tuple[str, ...] = tuple(FUNCTION_WORDS)
 
 # A quarter to a half of running text is function words; names and lists have fewer. Several
 # different ones, since a speaker's name before every line may be one (Ben, in Dutch: am).
-_SHARE, _ENOUGH, _DIFFERENT = 0.18, 12, 6
+SHARE, ENOUGH, DIFFERENT = 0.18, 12, 6
 
 
 class _Stemmer(Protocol):
@@ -107,6 +107,11 @@ def is_function_word(term: str, language: str | None) -> bool:
     return language is not None and term in FUNCTION_WORDS.get(language, frozenset())
 
 
+def languages_with(term: str) -> tuple[str, ...]:
+    """The languages whose function word the term is."""
+    return _LANGUAGES_OF.get(term, ())
+
+
 def content_terms(terms: Iterable[str], language: str | None) -> list[str]:
     """The stems of the terms without the function words."""
     return [stem(term, language) for term in terms if not is_function_word(term, language)]
@@ -129,16 +134,16 @@ class LanguageCounts:
         """Count the distinct terms of one more turn, each so many times."""
         for term, count in zip(terms, counts, strict=True):
             self._total += count
-            for language in _LANGUAGES_OF.get(term, ()):
+            for language in languages_with(term):
                 self._hits[language] += count
                 self._words[language].add(term)
 
     @property
     def language(self) -> str | None:
         """The language with most function words, or None where no one stands out."""
-        varied = [name for name in LANGUAGES if len(self._words[name]) >= _DIFFERENT]
+        varied = [name for name in LANGUAGES if len(self._words[name]) >= DIFFERENT]
         best = max(varied, key=lambda name: self._hits[name], default=None)
-        if best is None or self._hits[best] < max(_ENOUGH, _SHARE * self._total):
+        if best is None or self._hits[best] < max(ENOUGH, SHARE * self._total):
             return None
         return best
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from remember_graph.history.growable import GrowableArray
-from remember_graph.history.postings import Runs
+from remember_graph.history.hits import Runs
 
 
 class ChunkBounds:

@@ -12,44 +12,24 @@ is Lucene's idf, ln(1 + (N - n + 0.5) / (n + 0.5)), which stays above zero howev
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remember_graph.history.growable import GrowableArray
+from remember_graph.history.hits import Floats, Hits, Ints, Runs, grouped
 from remember_graph.history.matches import Matches
-from remember_graph.languages import LANGUAGES, LanguageCounts, is_function_word, stem
+from remember_graph.history.told_languages import ToldLanguages
+from remember_graph.languages import is_function_word, stem
 
 Idf = Literal["plus_one", "okapi"]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # rank_bm25 replaces a negative idf by this share of the mean idf.
 _OKAPI_EPSILON = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """Runs of consecutive turns: run i holds the turns `starts[i]` to `ends[i]` - 1."""
-
-    starts: Ints
-    ends: Ints
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Hits:
-    """The postings of the queried terms: term number, document, count; sorted by term, document."""
-
-    term: Ints
-    document: Ints
-    count: NDArray[np.float64]
 
 
 class Postings:
@@ -61,9 +41,10 @@ class Postings:
 
     def __init__(self, language: str | None = "auto") -> None:
         self._fixed_language = language
-        self._seen = LanguageCounts()
-        self._languages = GrowableArray(np.int8)  # told by the turns up to turn i, -1: none
-        self._ids: dict[str, int] = {}
+        self._told = ToldLanguages()
+        # A surface that is looked up for the first time gets the next number.
+        self._ids: defaultdict[str, int] = defaultdict()
+        self._ids.default_factory = self._ids.__len__
         self._surfaces: list[str] = []
         self._terms = GrowableArray(np.int32)
         self._turns = GrowableArray(np.int32)
@@ -71,8 +52,9 @@ class Postings:
         self._ends = GrowableArray(np.int64)  # postings up to and with turn i
         self._vocabulary_language: str | None = None
         self._stems: dict[str, list[int]] = {}
-        self._stem_of = GrowableArray(np.int64)  # per surface the number of its stem
-        self._lengths = GrowableArray(np.int64)  # content terms up to and with turn i
+        self._stem_of = GrowableArray(np.int32)  # per surface the number of its stem
+        self._lengths = GrowableArray(np.int64)  # mentions of content terms up to and with turn i
+        self._distinct = GrowableArray(np.int32)  # content terms in turn i
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -84,10 +66,7 @@ class Postings:
 
     def language_at(self, turns: int) -> str | None:
         """The language whose stems and function words apply to the first turns."""
-        if self._fixed_language != "auto":
-            return self._fixed_language
-        told = int(self._languages.view[turns - 1]) if turns else -1
-        return LANGUAGES[told] if told >= 0 else None
+        return self._told.at(turns) if self._fixed_language == "auto" else self._fixed_language
 
     def use_language(self, language: str | None) -> None:
         """Fix the language from here on."""
@@ -100,20 +79,20 @@ class Postings:
 
     def add_counted(self, turns: Sequence[tuple[Sequence[str], Sequence[int]]]) -> None:
         """Append turns, each given as its distinct terms and how often each occurs."""
-        sizes = [len(terms) for terms, _ in turns]
-        before, first = len(self._terms), len(self._ends)
-        self._terms.extend([self._id(term) for terms, _ in turns for term in terms])
-        self._counts.extend([count for _, counts in turns for count in counts])
+        if not turns:
+            return
+        terms = list(map(self._ids.__getitem__, chain.from_iterable(words for words, _ in turns)))
+        counts = np.fromiter(chain.from_iterable(counts for _, counts in turns), np.int32)
+        sizes = [len(words) for words, _ in turns]
+        ends, before, first = np.cumsum(sizes), len(self._terms), len(self._ends)
+        fresh = list(islice(reversed(self._ids), len(self._ids) - len(self._surfaces)))[::-1]
+        self._surfaces.extend(fresh)
+        self._terms.extend(terms)
+        self._counts.extend(counts)
         self._turns.extend(np.repeat(np.arange(first, first + len(turns)), sizes))
-        self._ends.extend(before + np.cumsum(sizes, dtype=np.int64))
+        self._ends.extend(before + ends)
         if self._fixed_language == "auto":
-            self._languages.extend([self._follow(terms, counts) for terms, counts in turns])
-
-    def _follow(self, terms: Sequence[str], counts: Sequence[int]) -> int:
-        """Number of the language that is told once this turn is there, -1 for none."""
-        self._seen.add_counted(terms, counts)
-        told = self._seen.language
-        return -1 if told is None else LANGUAGES.index(told)
+            self._told.add(fresh, self._terms.view[before:], counts, ends)
 
     def truncate(self, turns: int) -> None:
         """Forget all but the first turns (their words stay in the vocabulary).
@@ -124,16 +103,10 @@ class Postings:
             raise ValueError("postings whose language follows the turns cannot be truncated")
         if turns < len(self):
             stop = int(self._ends.view[turns - 1]) if turns else 0
-            for postings in (self._terms, self._turns, self._counts):
-                postings.truncate(stop)
-            self._ends.truncate(turns)
-            self._lengths.truncate(turns)
-
-    def _id(self, surface: str) -> int:
-        known = self._ids.setdefault(surface, len(self._surfaces))
-        if known == len(self._surfaces):
-            self._surfaces.append(surface)
-        return known
+            for by_posting in (self._terms, self._turns, self._counts):
+                by_posting.truncate(stop)
+            for by_turn in (self._ends, self._lengths, self._distinct):
+                by_turn.truncate(turns)
 
     def scores(
         self,
@@ -183,26 +156,25 @@ class Postings:
 
     def informativeness(self, *, turns: int) -> Floats:
         """Mean idf of the content terms of each of the first turns; 0 for a turn without any."""
+        if not turns:
+            return np.zeros(0)
         self._refresh_vocabulary(self.language_at(turns))
-        stop = int(self._ends.view[turns - 1]) if turns else 0
-        stems = self._stem_numbers()[self._terms.view[:stop]]
+        ends = self._ends.view[:turns]
+        terms = self._terms.view[: ends[-1]]
+        stems = self._stem_of.view
         content = stems >= 0
-        frequency = np.bincount(stems[content], minlength=1)
+        said = np.bincount(terms, minlength=len(stems))
+        frequency = np.bincount(stems[content], said[content], minlength=len(stems))
         idf = np.log1p((turns - frequency + 0.5) / (frequency + 0.5))
-        turn = self._turns.view[:stop][content]
-        total = np.bincount(turn, idf[stems[content]], minlength=turns)
+        running = np.zeros(len(terms) + 1)
+        np.cumsum(np.where(content, idf[stems], 0.0)[terms], out=running[1:])
+        total = np.diff(running[ends], prepend=0.0)
         return total / np.maximum(self.content_counts(turns=turns), 1)
 
     def content_counts(self, *, turns: int) -> Ints:
         """How many distinct content terms each of the first turns has."""
         self._refresh_vocabulary(self.language_at(turns))
-        stop = int(self._ends.view[turns - 1]) if turns else 0
-        content = self._stem_numbers()[self._terms.view[:stop]] >= 0
-        return np.bincount(self._turns.view[:stop][content], minlength=turns).astype(np.int64)
-
-    def _stem_numbers(self) -> Ints:
-        """Per surface the number of its stem, -1 for a function word."""
-        return self._stem_of.view
+        return self._distinct.view[:turns].astype(np.int64)
 
     def stem_frequencies(self, stems: Sequence[str], *, turns: int) -> Ints:
         """How many of the first turns hold each of these (distinct) stems."""
@@ -231,20 +203,18 @@ class Postings:
             )
         return numbers, weights
 
-    def _find(self, numbers: dict[str, int], turns: int, runs: Runs | None) -> _Hits:
+    def _find(self, numbers: dict[str, int], turns: int, runs: Runs | None) -> Hits:
         """The one scan: postings of the numbered stems among the first `turns` turns."""
-        table = np.full(len(self._surfaces) + 1, -1, np.int32)
+        short = np.uint16 if len(numbers) < np.iinfo(np.uint16).max else np.uint32
+        table = np.zeros(len(self._surfaces), short)  # the number from 1 on, 0: not asked
         for key, number in numbers.items():
-            table[self._stems.get(key, [])] = number
+            table[self._stems.get(key, [])] = number + 1
         stop = int(self._ends.view[turns - 1]) if turns else 0
         number_of = table[self._terms.view[:stop]]
-        at = np.flatnonzero(number_of >= 0)
-        term = number_of[at].astype(np.int64)
-        turn = self._turns.view[at].astype(np.int64)
-        count = self._counts.view[at].astype(np.float64)
-        if runs is not None:
-            term, turn, count = _spread(term, turn, count, runs)
-        return _merged(term, turn, count, turns if runs is None else len(runs))
+        at = np.flatnonzero(number_of)
+        turn, count = self._turns.view[at].astype(np.int64), self._counts.view[at].astype(float)
+        hits = grouped(number_of[at], turn, count)
+        return hits if runs is None else hits.in_runs(runs)
 
     def _document_lengths(self, turns: int, runs: Runs | None) -> NDArray[np.float64]:
         until = np.concatenate(([0], self._lengths.view[:turns]))
@@ -274,7 +244,9 @@ class Postings:
         if language != self._vocabulary_language:
             self._vocabulary_language = language
             self._stems = {}
-            self._stem_of, self._lengths = GrowableArray(np.int64), GrowableArray(np.int64)
+            self._stem_of = GrowableArray(np.int32)
+            self._lengths.truncate(0)
+            self._distinct.truncate(0)
         fresh = [
             self._stem_number(surface, number)
             for number, surface in enumerate(
@@ -297,35 +269,10 @@ class Postings:
         if done == len(self):
             return
         start = int(self._ends.view[done - 1]) if done else 0
-        before = int(self._lengths.view[done - 1]) if done else 0
-        terms = self._terms.view[start:]
-        keeps = self._stem_of.view >= 0
-        running = np.concatenate(([0], np.cumsum(self._counts.view[start:] * keeps[terms])))
-        self._lengths.extend(before + running[self._ends.view[done:] - start])
-
-
-def _spread(
-    term: Ints, turn: Ints, count: NDArray[np.float64], runs: Runs
-) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """Each posting once for every run that holds its turn (runs overlap, both bounds rise)."""
-    first = np.searchsorted(runs.ends, turn, side="right")
-    last = np.searchsorted(runs.starts, turn, side="right")
-    copies = np.maximum(last - first, 0)
-    offset = np.arange(int(copies.sum())) - np.repeat(np.cumsum(copies) - copies, copies)
-    return (
-        np.repeat(term, copies),
-        np.repeat(first, copies) + offset,
-        np.repeat(count, copies),
-    )
-
-
-def _merged(term: Ints, document: Ints, count: NDArray[np.float64], documents: int) -> _Hits:
-    """Sorted by term and document; several surfaces of one stem in a document become one."""
-    key = term * documents + document
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    if not len(key):
-        return _Hits(term, document, count)
-    starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
-    first = order[starts]
-    return _Hits(term[first], document[first], np.add.reduceat(count[order], starts))
+        mentions = int(self._lengths.view[done - 1]) if done else 0
+        is_content = (self._stem_of.view >= 0)[self._terms.view[start:]]
+        ends = np.concatenate(([0], self._ends.view[done:] - start))
+        distinct = np.concatenate(([0], np.cumsum(is_content)))[ends]
+        lengths = np.concatenate(([0], np.cumsum(self._counts.view[start:] * is_content)))[ends]
+        self._distinct.extend(np.diff(distinct))
+        self._lengths.extend(mentions + lengths[1:])

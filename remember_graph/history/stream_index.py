@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from remember_graph.history.chunks import ChunkBounds
 from remember_graph.history.deriving import Deriver
 from remember_graph.history.growable import GrowableArray
-from remember_graph.history.postings import Postings, Runs
+from remember_graph.history.hits import Runs
+from remember_graph.history.postings import Postings
 from remember_graph.history.store import Record, Vector
 from remember_graph.protocols import Vectors
 from remember_graph.types import Turn

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from remember_graph.history.postings import Postings, Runs
+from remember_graph.history.hits import Runs
+from remember_graph.history.postings import Postings
 
 _words = st.sampled_from(["ab", "cd", "ef", "gh", "ij", "kl"])
 _document = st.lists(_words, max_size=7)
