@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +26,7 @@ class Matches:
     """
 
     shape: tuple[int, int]
-    weights: list[dict[int, int]]
+    weights: Sequence[Mapping[int, int]]
     rarity: Floats
     bounds: Ints
     document: Ints

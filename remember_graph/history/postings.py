@@ -13,7 +13,7 @@ is Lucene's idf, ln(1 + (N - n + 0.5) / (n + 0.5)), which stays above zero howev
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 from typing import Literal
 
@@ -185,22 +185,15 @@ class Postings:
 
     def _number_terms(
         self, queries: Sequence[Sequence[str]]
-    ) -> tuple[dict[str, int], list[dict[int, int]]]:
+    ) -> tuple[dict[str, int], Sequence[Mapping[int, int]]]:
         """The distinct stems of all queries, numbered, and per query how often each is asked."""
         language = self._vocabulary_language
-        numbers: dict[str, int] = {}
-        weights: list[dict[int, int]] = []
-        for terms in queries:
-            asked = Counter(
-                stem(term, language) for term in terms if not is_function_word(term, language)
-            )
-            weights.append(
-                {
-                    numbers.setdefault(key, len(numbers)): count
-                    for key, count in asked.items()
-                    if key in self._stems
-                }
-            )
+        distinct = dict.fromkeys(chain.from_iterable(queries))
+        stems = {t: stem(t, language) for t in distinct if not is_function_word(t, language)}
+        asked = dict.fromkeys(key for key in stems.values() if key in self._stems)
+        numbers = {key: number for number, key in enumerate(asked)}
+        number_of = {term: numbers[key] for term, key in stems.items() if key in numbers}
+        weights = [Counter(number_of[t] for t in terms if t in number_of) for terms in queries]
         return numbers, weights
 
     def _find(self, numbers: dict[str, int], turns: int, runs: Runs | None) -> Hits:

@@ -23,6 +23,7 @@ class ToldLanguages:
     def __init__(self) -> None:
         self._told = GrowableArray(np.int8)  # the number of a language, -1: none
         self._is_of = GrowableArray(np.bool_, len(LANGUAGES))  # per surface: whose function word
+        self._is_of_any = GrowableArray(np.bool_)
         self._is_new = GrowableArray(np.bool_)  # per surface: in no turn yet
         self._total = 0
         self._hits = np.zeros(len(LANGUAGES), np.int64)
@@ -45,8 +46,8 @@ class ToldLanguages:
         of = [[language in languages_with(word) for language in LANGUAGES] for word in surfaces]
         self._is_of.extend(np.array(of, bool).reshape(-1, len(LANGUAGES)))
         self._is_new.extend(np.ones(len(surfaces), bool))
-        is_function_word: NDArray[np.bool_] = self._is_of.view.any(axis=1)
-        at = np.flatnonzero(is_function_word[terms])
+        self._is_of_any.extend([any(row) for row in of])
+        at = np.flatnonzero(self._is_of_any.view[terms])
         is_of, upto = self._is_of.view[terms[at]], np.searchsorted(at, ends)
         hits = self._hits + _running(is_of * counts[at, np.newaxis], upto)
         first = np.expand_dims(self._first_of(terms[at]), 1)
