@@ -8,7 +8,7 @@ and Boulter 2001).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Protocol, cast
 
@@ -79,7 +79,9 @@ SHARE, ENOUGH, DIFFERENT = 0.18, 12, 6
 
 
 class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # Snowball's own name
+    def stemWord(self, word: str) -> str: ...  # Snowball's own names
+
+    def stemWords(self, words: Sequence[str]) -> list[str]: ...
 
 
 @cache
@@ -100,6 +102,19 @@ def stem(term: str, language: str | None) -> str:
     if language not in _SNOWBALL or not term.isalpha():
         return term  # numbers, ids and addresses have no inflection
     return _stemmer(language).stemWord(term)
+
+
+def stems_of(terms: Sequence[str], language: str | None) -> Sequence[str]:
+    """The stems of many terms, none of which is remembered.
+
+    Example:
+        >>> stems_of(["meetings", "ab-17"], "en")
+        ['meet', 'ab-17']
+    """
+    if language not in _SNOWBALL:
+        return terms
+    stems = _stemmer(language).stemWords(terms)
+    return [key if term.isalpha() else term for term, key in zip(terms, stems, strict=True)]
 
 
 def is_function_word(term: str, language: str | None) -> bool:

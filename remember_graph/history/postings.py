@@ -24,7 +24,7 @@ from remember_graph.history.growable import GrowableArray
 from remember_graph.history.hits import Floats, Hits, Ints, Runs, grouped
 from remember_graph.history.matches import Matches
 from remember_graph.history.told_languages import ToldLanguages
-from remember_graph.languages import is_function_word, stem
+from remember_graph.languages import is_function_word, stem, stems_of
 
 Idf = Literal["plus_one", "okapi"]
 
@@ -240,20 +240,19 @@ class Postings:
             self._stem_of = GrowableArray(np.int32)
             self._lengths.truncate(0)
             self._distinct.truncate(0)
-        fresh = [
-            self._stem_number(surface, number)
-            for number, surface in enumerate(
-                self._surfaces[len(self._stem_of) :], len(self._stem_of)
-            )
-        ]
-        self._stem_of.extend(fresh)
+        known = len(self._stem_of)
+        surfaces = self._surfaces[known:]
+        words = zip(surfaces, stems_of(surfaces, language), strict=True)
+        self._stem_of.extend(
+            [
+                -1 if is_function_word(surface, language) else self._stem_number(key, number)
+                for number, (surface, key) in enumerate(words, start=known)
+            ]
+        )
         self._extend_lengths()
 
-    def _stem_number(self, surface: str, number: int) -> int:
-        language = self._vocabulary_language
-        if is_function_word(surface, language):
-            return -1
-        surfaces = self._stems.setdefault(stem(surface, language), [])
+    def _stem_number(self, key: str, number: int) -> int:
+        surfaces = self._stems.setdefault(key, [])
         surfaces.append(number)
         return surfaces[0]  # the first surface stands for its stem
 

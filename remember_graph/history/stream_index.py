@@ -85,8 +85,7 @@ class StreamIndex:
         self.turns.extend(record.turn for record in messages)
         self._tokens.extend([one.tokens for one in derived])
         self._speaker_of.extend([self._speaker_number(record.turn) for record in messages])
-        for one in derived:
-            self._chunks.add(one.tokens)
+        self._chunks.add([one.tokens for one in derived])
         self.postings.add_counted([(one.terms, one.counts) for one in derived])
         self._add_vectors(messages)
 
@@ -233,7 +232,8 @@ class StreamIndex:
         # In single precision throughout: a wider factor would copy all vectors to its width.
         weights: Vectors = np.sqrt(self.tokens[:turns]).astype(np.float32)
         shares: Vectors = np.float32(1) / self._context_norms(vectors, weights)
-        mean: Vectors = (weights * _blurred(shares) / np.float32(turns)) @ vectors
+        pull: Vectors = weights * _blurred(shares)
+        mean = pull @ vectors / np.float32(turns)
         *products, of_mean = np.vstack((directions, mean)) @ vectors.T
         # |c - m|² of a unit context c and the mean m
         squared = 1 - 2 * shares * _blurred(of_mean * weights) + mean @ mean

@@ -43,10 +43,9 @@ class ToldLanguages:
             counts: Per posting how often the turn holds it.
             ends: How many of these postings come up to and with each turn.
         """
-        of = [[language in languages_with(word) for language in LANGUAGES] for word in surfaces]
-        self._is_of.extend(np.array(of, bool).reshape(-1, len(LANGUAGES)))
+        self._is_of.extend(_languages_of(surfaces))
         self._is_new.extend(np.ones(len(surfaces), bool))
-        self._is_of_any.extend([any(row) for row in of])
+        self._is_of_any.extend(self._is_of.view[len(self._is_of_any) :].any(axis=1))
         at = np.flatnonzero(self._is_of_any.view[terms])
         is_of, upto = self._is_of.view[terms[at]], np.searchsorted(at, ends)
         hits = self._hits + _running(is_of * counts[at, np.newaxis], upto)
@@ -64,6 +63,15 @@ class ToldLanguages:
         first[at] = self._is_new.view[numbers]
         self._is_new.view[numbers] = False
         return first
+
+
+def _languages_of(surfaces: Sequence[str]) -> NDArray[np.bool_]:
+    """Of which languages each surface is a function word, shape (surfaces, languages)."""
+    table = np.zeros((len(surfaces), len(LANGUAGES)), bool)
+    for place, surface in enumerate(surfaces):
+        for language in languages_with(surface):
+            table[place, LANGUAGES.index(language)] = True
+    return table
 
 
 def _running(values: NDArray[Any], upto: Ints) -> NDArray[np.int64]:
