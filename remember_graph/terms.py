@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache, lru_cache
+from itertools import chain
 
 from remember_graph.scripts import COMBINING, MARKS, UNSPACED
 
@@ -60,10 +61,9 @@ def extract_terms(text: str) -> list[str]:
         >>> extract_terms("三時に")
         ['三', '三時', '時', '時に', 'に']
     """
-    terms: list[str] = []
-    for word in _normalise(text).split():  # a term lies in a word and depends on it alone
-        terms += _known_terms(word) if len(word) <= _LONGEST else _terms_of(word)
-    return terms
+    words = _normalise(text).split()  # a term lies in a word and depends on it alone
+    is_known = len(max(words, key=len, default="")) <= _LONGEST
+    return list(chain.from_iterable(map(_known_terms if is_known else _terms_of, words)))
 
 
 @lru_cache(maxsize=65_536)

@@ -46,10 +46,9 @@ def count_tokens(text: str) -> int:
         >>> count_tokens("会議は三時")  # five characters, counted as 1.5 each
         8
     """
-    return sum(
-        _known_tokens(word) if len(word) <= _REMEMBERED else _tokens_of(word)
-        for word in text.split()
-    )
+    words = text.split()
+    is_known = len(max(words, key=len, default="")) <= _REMEMBERED
+    return sum(map(_known_tokens if is_known else _tokens_of, words))
 
 
 @lru_cache(maxsize=65_536)
