@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,15 @@ def grouped(number: NDArray[Any], turn: Ints, count: Floats) -> Hits:
     """
     order = np.argsort(number, kind="stable")
     return _merged(number[order].astype(np.int64) - 1, turn[order], count[order])
+
+
+def joined(parts: Sequence[tuple[Ints, Floats]]) -> Hits:
+    """The hits of several terms, each given as its documents and counts, in this order."""
+    sizes = [len(documents) for documents, _ in parts]
+    documents = [np.zeros(0, np.int64), *(documents for documents, _ in parts)]
+    counts = [np.zeros(0), *(counts for _, counts in parts)]
+    term = np.repeat(np.arange(len(parts)), sizes)
+    return Hits(term, np.concatenate(documents), np.concatenate(counts))
 
 
 def _merged(term: Ints, document: Ints, count: Floats) -> Hits:

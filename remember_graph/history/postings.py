@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remember_graph.history.growable import GrowableArray
-from remember_graph.history.hits import Floats, Hits, Ints, Runs, grouped
+from remember_graph.history.hits import Floats, Hits, Ints, Runs, grouped, joined
 from remember_graph.history.matches import Matches
 from remember_graph.history.told_languages import ToldLanguages
 from remember_graph.languages import is_function_word, stem, stems_of
@@ -30,6 +30,7 @@ Idf = Literal["plus_one", "okapi"]
 
 # rank_bm25 replaces a negative idf by this share of the mean idf.
 _OKAPI_EPSILON = 0.25
+_STEMS_REMEMBERED = 4_096
 
 
 class Postings:
@@ -55,6 +56,8 @@ class Postings:
         self._stem_of = GrowableArray(np.int32)  # per surface the number of its stem
         self._lengths = GrowableArray(np.int64)  # mentions of content terms up to and with turn i
         self._distinct = GrowableArray(np.int32)  # content terms in turn i
+        self._found: dict[str, tuple[Ints, Floats]] = {}  # by stem: turns and counts
+        self._found_in = 0  # the first so many turns
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -102,11 +105,16 @@ class Postings:
         if self._fixed_language == "auto":
             raise ValueError("postings whose language follows the turns cannot be truncated")
         if turns < len(self):
+            self._found = {}
             stop = int(self._ends.view[turns - 1]) if turns else 0
             for by_posting in (self._terms, self._turns, self._counts):
                 by_posting.truncate(stop)
             for by_turn in (self._ends, self._lengths, self._distinct):
                 by_turn.truncate(turns)
+
+    def forget_searches(self) -> None:
+        """Drop what was found for the last queries."""
+        self._found = {}
 
     def scores(
         self,
@@ -197,17 +205,33 @@ class Postings:
         return numbers, weights
 
     def _find(self, numbers: dict[str, int], turns: int, runs: Runs | None) -> Hits:
-        """The one scan: postings of the numbered stems among the first `turns` turns."""
+        """Postings of the numbered stems among the first `turns` turns.
+
+        What was found for the same turns is remembered: a window asks several times for the same
+        words, by turns and by runs, and needs one scan.
+        """
+        if self._found_in != turns or len(self._found) > _STEMS_REMEMBERED:
+            self._found, self._found_in = {}, turns
+        missing = [key for key in numbers if key not in self._found]
+        if missing:
+            hits = self._scan({key: number for number, key in enumerate(missing)}, turns)
+            bounds = np.searchsorted(hits.term, np.arange(1, len(missing)))
+            documents, counts = np.split(hits.document, bounds), np.split(hits.count, bounds)
+            self._found.update(zip(missing, zip(documents, counts, strict=True), strict=True))
+        hits = joined([self._found[key] for key in numbers])
+        return hits if runs is None else hits.in_runs(runs)
+
+    def _scan(self, numbers: dict[str, int], turns: int) -> Hits:
+        """The one pass over the postings."""
         short = np.uint16 if len(numbers) < np.iinfo(np.uint16).max else np.uint32
         table = np.zeros(len(self._surfaces), short)  # the number from 1 on, 0: not asked
         for key, number in numbers.items():
             table[self._stems.get(key, [])] = number + 1
         stop = int(self._ends.view[turns - 1]) if turns else 0
         number_of = table[self._terms.view[:stop]]
-        at = np.flatnonzero(number_of)
+        at = np.flatnonzero(number_of != 0)
         turn, count = self._turns.view[at].astype(np.int64), self._counts.view[at].astype(float)
-        hits = grouped(number_of[at], turn, count)
-        return hits if runs is None else hits.in_runs(runs)
+        return grouped(number_of[at], turn, count)
 
     def _document_lengths(self, turns: int, runs: Runs | None) -> NDArray[np.float64]:
         until = np.concatenate(([0], self._lengths.view[:turns]))
@@ -225,7 +249,8 @@ class Postings:
         rarity = np.log((documents - frequency + 0.5) / (np.maximum(frequency, 1) + 0.5))
         if documents and (rarity < 0).any():
             every = dict(zip(self._stems, range(len(self._stems)), strict=True))
-            hits = self._find(every, turns, runs)
+            hits = self._scan(every, turns)
+            hits = hits if runs is None else hits.in_runs(runs)
             present = np.bincount(hits.term)
             present = present[present > 0]
             mean = float(np.log((documents - present + 0.5) / (present + 0.5)).mean())
@@ -236,7 +261,7 @@ class Postings:
         """Stem what is new in the vocabulary; all of it where the language is another."""
         if language != self._vocabulary_language:
             self._vocabulary_language = language
-            self._stems = {}
+            self._stems, self._found = {}, {}
             self._stem_of = GrowableArray(np.int32)
             self._lengths.truncate(0)
             self._distinct.truncate(0)

@@ -180,6 +180,22 @@ def test_scores_asked_in_between_change_no_later_scores(
     )
 
 
+@given(_english, _english, st.data())
+def test_what_an_earlier_search_found_changes_no_later_one(
+    corpus: list[list[str]], more: list[list[str]], data: st.DataObject
+) -> None:
+    asked = _postings(corpus, "en")
+    asked.scores([["meeting", "met"]])
+    for document in more:
+        asked.add(document)
+    turns = data.draw(st.integers(0, len(corpus) + len(more)))
+
+    np.testing.assert_array_equal(
+        asked.scores([["plan", "meeting"]], turns=turns),
+        _postings((corpus + more)[:turns], "en").scores([["plan", "meeting"]]),
+    )
+
+
 def test_forms_of_a_word_match_once_the_language_is_known() -> None:
     postings = _postings([["meetings"], ["zzz"]], "auto")
     before = postings.scores([["meeting"]])
