@@ -27,8 +27,7 @@ from remember_graph.types import Turn
 def chunk_history(tokens: Sequence[int], settings: RetrieveSettings) -> list[range]:
     """Positions of the turns of each chunk, in the order of the conversation."""
     bounds = ChunkBounds(settings.chunk_tokens, settings.chunk_overlap)
-    for count in tokens:
-        bounds.add(count)
+    bounds.add(tokens)
     runs = bounds.runs(len(tokens))
     return [range(start, end) for start, end in zip(runs.starts, runs.ends, strict=True)]
 

@@ -201,6 +201,7 @@ def _build(
 
     def build() -> object:
         history.forget_queries()  # a window's queries are new to it
+        history.index(_NAMESPACE).postings.forget_searches()
         state = prepared
         for name in ("retrieve", "refine", "allocate"):
             update, _ = run(stages[name](cast("GraphState", state), ""), None)

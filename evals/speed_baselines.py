@@ -32,8 +32,7 @@ def rebuild(turns: Sequence[Turn], queries: Sequence[str], encoder: TextEncoder)
 
     def search() -> object:
         bounds = ChunkBounds()
-        for turn in turns:
-            bounds.add(count_tokens(turn.line))
+        bounds.add([count_tokens(turn.line) for turn in turns])
         runs = bounds.runs(len(turns))
         chunks = [
             "\n".join(turn.line for turn in turns[start:end])

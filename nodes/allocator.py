@@ -104,12 +104,13 @@ def allocate_by_worth(
         for turn_id, probability in ranking.items():
             share = weight * probability
             worth[turn_id] = worth.get(turn_id, 0.0) + share
-            owner[turn_id] = max(owner.get(turn_id, (-1.0, 0)), (share, -number))
+            if turn_id not in owner or share > owner[turn_id][0]:
+                owner[turn_id] = (share, number)
     basket = _Basket(cost, budget)
     basket.take_recent(recent, int(budget * recent_share))
     for turn_id in sorted(worth, key=lambda id: -worth[id] / max(cost[id], 1)):
         if basket.has_room_for(turn_id):
-            basket.take(turn_id, -owner[turn_id][1])
+            basket.take(turn_id, owner[turn_id][1])
     basket.fill_up(recent)
     return basket.picks
 
@@ -167,7 +168,8 @@ class Allocate:
         by_gap = {id: r for r in state["rankings"] if (id := r["gap_id"]) is not None}
         recent = self._recent(view) if self._settings.preset == "remember" else []
         ids = {id for ranking in state["rankings"] for id in ranking["turn_ids"]} | set(recent)
-        cost = {id: int(view.index.tokens[_at(view, id)]) for id in ids}
+        tokens = view.index.tokens[[_at(view, id) for id in ids]].tolist()
+        cost = dict(zip(ids, tokens, strict=True))
         picks = self._picks(state, cost, recent)
         picks.sort(key=lambda pick: _at(view, pick.turn_id))
         gaps = _with_evidence(state["gaps"], by_gap, {pick.turn_id for pick in picks})

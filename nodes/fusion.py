@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Item = TypeVar("Item", bound=Hashable)
 Floats = NDArray[np.float64]
+Real = TypeVar("Real", np.float32, np.float64)
 
 
 def reciprocal_rank_fusion(
@@ -33,14 +34,15 @@ def reciprocal_rank_fusion(
     return sorted(scores, key=lambda pair: -pair[1])
 
 
-def standardise(scores: Floats) -> Floats:
+def standardise(scores: NDArray[Real]) -> NDArray[Real]:
     """Each row with mean 0 and standard deviation 1; a row without spread becomes zeros."""
     if not scores.shape[-1]:
         return scores
     centred = scores - scores.mean(axis=-1, keepdims=True)
     spread = centred.std(axis=-1, keepdims=True)
     flat = spread <= 1e-12
-    standard: Floats = np.where(flat, 0.0, centred / np.where(flat, 1.0, spread))
+    centred /= np.where(flat, 1.0, spread).astype(centred.dtype)
+    standard: NDArray[Real] = np.where(flat, 0, centred)
     return standard
 
 

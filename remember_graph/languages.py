@@ -8,7 +8,7 @@ and Boulter 2001).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Protocol, cast
 
@@ -75,11 +75,13 @@ LANGUAGES: tuple[str, ...] = tuple(FUNCTION_WORDS)
 
 # A quarter to a half of running text is function words; names and lists have fewer. Several
 # different ones, since a speaker's name before every line may be one (Ben, in Dutch: am).
-_SHARE, _ENOUGH, _DIFFERENT = 0.18, 12, 6
+SHARE, ENOUGH, DIFFERENT = 0.18, 12, 6
 
 
 class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # Snowball's own name
+    def stemWord(self, word: str) -> str: ...  # Snowball's own names
+
+    def stemWords(self, words: Sequence[str]) -> list[str]: ...
 
 
 @cache
@@ -102,9 +104,27 @@ def stem(term: str, language: str | None) -> str:
     return _stemmer(language).stemWord(term)
 
 
+def stems_of(terms: Sequence[str], language: str | None) -> Sequence[str]:
+    """The stems of many terms, none of which is remembered.
+
+    Example:
+        >>> stems_of(["meetings", "ab-17"], "en")
+        ['meet', 'ab-17']
+    """
+    if language not in _SNOWBALL:
+        return terms
+    stems = _stemmer(language).stemWords(terms)
+    return [key if term.isalpha() else term for term, key in zip(terms, stems, strict=True)]
+
+
 def is_function_word(term: str, language: str | None) -> bool:
     """Whether the term only carries grammar in this language."""
     return language is not None and term in FUNCTION_WORDS.get(language, frozenset())
+
+
+def languages_with(term: str) -> tuple[str, ...]:
+    """The languages whose function word the term is."""
+    return _LANGUAGES_OF.get(term, ())
 
 
 def content_terms(terms: Iterable[str], language: str | None) -> list[str]:
@@ -129,16 +149,16 @@ class LanguageCounts:
         """Count the distinct terms of one more turn, each so many times."""
         for term, count in zip(terms, counts, strict=True):
             self._total += count
-            for language in _LANGUAGES_OF.get(term, ()):
+            for language in languages_with(term):
                 self._hits[language] += count
                 self._words[language].add(term)
 
     @property
     def language(self) -> str | None:
         """The language with most function words, or None where no one stands out."""
-        varied = [name for name in LANGUAGES if len(self._words[name]) >= _DIFFERENT]
+        varied = [name for name in LANGUAGES if len(self._words[name]) >= DIFFERENT]
         best = max(varied, key=lambda name: self._hits[name], default=None)
-        if best is None or self._hits[best] < max(_ENOUGH, _SHARE * self._total):
+        if best is None or self._hits[best] < max(ENOUGH, SHARE * self._total):
             return None
         return best
 

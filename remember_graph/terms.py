@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain
 
 from remember_graph.scripts import COMBINING, MARKS, UNSPACED
 
@@ -60,9 +61,22 @@ def extract_terms(text: str) -> list[str]:
         >>> extract_terms("三時に")
         ['三', '三時', '時', '時に', 'に']
     """
+    words = _normalise(text).split()  # a term lies in a word and depends on it alone
+    is_known = len(max(words, key=len, default="")) <= _LONGEST
+    return list(chain.from_iterable(map(_known_terms if is_known else _terms_of, words)))
+
+
+@lru_cache(maxsize=65_536)
+def _known_terms(word: str) -> tuple[str, ...]:
+    """The terms of a short word: few words make up most of a conversation."""
+    return tuple(_terms_of(word))
+
+
+def _terms_of(word: str) -> list[str]:
+    """The terms of a normalised text without spaces."""
     terms: list[str] = []
-    pattern = _ASCII_TERM if text.isascii() else _every_script()[0]
-    for match in pattern.finditer(_normalise(text)):
+    pattern = _ASCII_TERM if word.isascii() else _every_script()[0]
+    for match in pattern.finditer(word):
         piece = match.group()
         if match.lastgroup == "spaced":
             terms.extend(_words(piece))

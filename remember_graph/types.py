@@ -70,8 +70,9 @@ class Turn:
         for name, allowed in _TEXTS.items():
             value = getattr(self, name)
             if isinstance(value, str):
-                errors = "replace" if name in ("speaker", "text") else "backslashreplace"
-                object.__setattr__(self, name, well_formed(value, errors))
+                if not value.isascii():
+                    errors = "replace" if name in ("speaker", "text") else "backslashreplace"
+                    object.__setattr__(self, name, well_formed(value, errors))
             elif value is not None or "None" not in allowed:
                 raise ConfigError(f"`{name}` of a turn must be {allowed}, got {value!r}")
         if self.kind not in ("message", "system"):
@@ -92,8 +93,10 @@ class Turn:
         for name in ("speaker", "text"):
             if name not in value:
                 raise ConfigError(f"`{name}` of a turn is missing, got {sorted(value)}")
-        known = {field.name for field in dataclasses.fields(cls)}
-        return cls(**{key: item for key, item in value.items() if key in known})
+        return cls(**{key: item for key, item in value.items() if key in _FIELDS})
+
+
+_FIELDS = frozenset(field.name for field in dataclasses.fields(Turn))
 
 
 def trusted_turn(

@@ -12,6 +12,7 @@ import io
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -55,7 +56,7 @@ def is_binary(head: bytes) -> bool:
     text = head.decode(sniff_encoding(head), "replace")
     if not text:
         return False
-    noise = sum(_is_noise(character) for character in text)
+    noise = sum(count for character, count in Counter(text).items() if _is_noise(character))
     return text.count("\0") > _MAX_NUL_SHARE * len(text) or noise > _MAX_NOISE_SHARE * len(text)
 
 

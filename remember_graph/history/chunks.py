@@ -6,10 +6,12 @@ The last chunk of a history stays open: it is the run from the next chunk's star
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from remember_graph.history.growable import GrowableArray
-from remember_graph.history.postings import Runs
+from remember_graph.history.hits import Runs
 
 
 class ChunkBounds:
@@ -28,15 +30,18 @@ class ChunkBounds:
         self._open_start = 0
         self._open_tokens = 0
 
-    def add(self, tokens: int) -> None:
-        """Append one turn of so many tokens."""
-        position = len(self._tokens)
-        if self._open_start < position and self._open_tokens + tokens > self._size:
-            self._starts.extend([self._open_start])
-            self._ends.extend([position])
-            self._open_start, self._open_tokens = self._step_back(position, tokens)
-        self._tokens.append(tokens)
-        self._open_tokens += tokens
+    def add(self, tokens: Sequence[int]) -> None:
+        """Append turns of so many tokens."""
+        starts, ends = [], []
+        for position, coming in enumerate(tokens, start=len(self._tokens)):
+            if self._open_start < position and self._open_tokens + coming > self._size:
+                starts.append(self._open_start)
+                ends.append(position)
+                self._open_start, self._open_tokens = self._step_back(position, coming)
+            self._tokens.append(coming)
+            self._open_tokens += coming
+        self._starts.extend(starts)
+        self._ends.extend(ends)
 
     def _step_back(self, end: int, coming: int) -> tuple[int, int]:
         """Where the next chunk starts, and the tokens it then already holds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +26,7 @@ class Matches:
     """
 
     shape: tuple[int, int]
-    weights: list[dict[int, int]]
+    weights: Sequence[Mapping[int, int]]
     rarity: Floats
     bounds: Ints
     document: Ints
@@ -34,10 +35,10 @@ class Matches:
     def bm25(self) -> Floats:
         """Okapi BM25, shape (queries, documents); a term asked twice counts twice."""
         scores = np.zeros(self.shape)
-        for query, weights in enumerate(self.weights):
+        for row, weights in zip(scores, self.weights, strict=True):
             for term, weight in weights.items():
-                at = slice(self.bounds[term], self.bounds[term + 1])
-                scores[query, self.document[at]] += weight * self.gain[at]
+                at = self._places(term)
+                row[self.document[at]] += weight * self.gain[at]
         return scores
 
     def rows(self, start: int, stop: int) -> Matches:
@@ -48,20 +49,23 @@ class Matches:
         """BM25 with each term once, weighted by (idf / highest possible idf) to a power."""
         scores = np.zeros(self.shape)
         share = (np.maximum(self.rarity, 0.0) / self._highest_rarity()) ** power
-        for query, weights in enumerate(self.weights):
+        for row, weights in zip(scores, self.weights, strict=True):
             for term in weights:
-                at = slice(self.bounds[term], self.bounds[term + 1])
-                scores[query, self.document[at]] += share[term] * self.gain[at]
+                at = self._places(term)
+                row[self.document[at]] += share[term] * self.gain[at]
         return scores
 
     def rarest(self) -> Floats:
         """The idf of the rarest term that query and document share, 0 where they share none."""
         scores = np.zeros(self.shape)
-        for query, weights in enumerate(self.weights):
-            for term in weights:
-                at = self.document[self.bounds[term] : self.bounds[term + 1]]
-                scores[query, at] = np.maximum(scores[query, at], self.rarity[term])
+        rarity = np.maximum(self.rarity, 0.0)
+        for row, weights in zip(scores, self.weights, strict=True):
+            for term in sorted(weights, key=rarity.__getitem__):  # a rarer one replaces the others
+                row[self.document[self._places(term)]] = rarity[term]
         return scores
+
+    def _places(self, term: int) -> slice:
+        return slice(self.bounds[term], self.bounds[term + 1])
 
     def _highest_rarity(self) -> float:
         return float(np.log1p((self.shape[1] - 0.5) / 1.5)) or 1.0  # of a term in one document

@@ -12,44 +12,25 @@ is Lucene's idf, ln(1 + (N - n + 0.5) / (n + 0.5)), which stays above zero howev
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remember_graph.history.growable import GrowableArray
+from remember_graph.history.hits import Floats, Hits, Ints, Runs, grouped, joined
 from remember_graph.history.matches import Matches
-from remember_graph.languages import LANGUAGES, LanguageCounts, is_function_word, stem
+from remember_graph.history.told_languages import ToldLanguages
+from remember_graph.languages import is_function_word, stem, stems_of
 
 Idf = Literal["plus_one", "okapi"]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # rank_bm25 replaces a negative idf by this share of the mean idf.
 _OKAPI_EPSILON = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """Runs of consecutive turns: run i holds the turns `starts[i]` to `ends[i]` - 1."""
-
-    starts: Ints
-    ends: Ints
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Hits:
-    """The postings of the queried terms: term number, document, count; sorted by term, document."""
-
-    term: Ints
-    document: Ints
-    count: NDArray[np.float64]
+_STEMS_REMEMBERED = 4_096
 
 
 class Postings:
@@ -61,9 +42,10 @@ class Postings:
 
     def __init__(self, language: str | None = "auto") -> None:
         self._fixed_language = language
-        self._seen = LanguageCounts()
-        self._languages = GrowableArray(np.int8)  # told by the turns up to turn i, -1: none
-        self._ids: dict[str, int] = {}
+        self._told = ToldLanguages()
+        # A surface that is looked up for the first time gets the next number.
+        self._ids: defaultdict[str, int] = defaultdict()
+        self._ids.default_factory = self._ids.__len__
         self._surfaces: list[str] = []
         self._terms = GrowableArray(np.int32)
         self._turns = GrowableArray(np.int32)
@@ -71,8 +53,11 @@ class Postings:
         self._ends = GrowableArray(np.int64)  # postings up to and with turn i
         self._vocabulary_language: str | None = None
         self._stems: dict[str, list[int]] = {}
-        self._stem_of = GrowableArray(np.int64)  # per surface the number of its stem
-        self._lengths = GrowableArray(np.int64)  # content terms up to and with turn i
+        self._stem_of = GrowableArray(np.int32)  # per surface the number of its stem
+        self._lengths = GrowableArray(np.int64)  # mentions of content terms up to and with turn i
+        self._distinct = GrowableArray(np.int32)  # content terms in turn i
+        self._found: dict[str, tuple[Ints, Floats]] = {}  # by stem: turns and counts
+        self._found_in = 0  # the first so many turns
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -84,10 +69,7 @@ class Postings:
 
     def language_at(self, turns: int) -> str | None:
         """The language whose stems and function words apply to the first turns."""
-        if self._fixed_language != "auto":
-            return self._fixed_language
-        told = int(self._languages.view[turns - 1]) if turns else -1
-        return LANGUAGES[told] if told >= 0 else None
+        return self._told.at(turns) if self._fixed_language == "auto" else self._fixed_language
 
     def use_language(self, language: str | None) -> None:
         """Fix the language from here on."""
@@ -100,20 +82,20 @@ class Postings:
 
     def add_counted(self, turns: Sequence[tuple[Sequence[str], Sequence[int]]]) -> None:
         """Append turns, each given as its distinct terms and how often each occurs."""
-        sizes = [len(terms) for terms, _ in turns]
-        before, first = len(self._terms), len(self._ends)
-        self._terms.extend([self._id(term) for terms, _ in turns for term in terms])
-        self._counts.extend([count for _, counts in turns for count in counts])
+        if not turns:
+            return
+        terms = list(map(self._ids.__getitem__, chain.from_iterable(words for words, _ in turns)))
+        counts = np.fromiter(chain.from_iterable(counts for _, counts in turns), np.int32)
+        sizes = [len(words) for words, _ in turns]
+        ends, before, first = np.cumsum(sizes), len(self._terms), len(self._ends)
+        fresh = list(islice(reversed(self._ids), len(self._ids) - len(self._surfaces)))[::-1]
+        self._surfaces.extend(fresh)
+        self._terms.extend(terms)
+        self._counts.extend(counts)
         self._turns.extend(np.repeat(np.arange(first, first + len(turns)), sizes))
-        self._ends.extend(before + np.cumsum(sizes, dtype=np.int64))
+        self._ends.extend(before + ends)
         if self._fixed_language == "auto":
-            self._languages.extend([self._follow(terms, counts) for terms, counts in turns])
-
-    def _follow(self, terms: Sequence[str], counts: Sequence[int]) -> int:
-        """Number of the language that is told once this turn is there, -1 for none."""
-        self._seen.add_counted(terms, counts)
-        told = self._seen.language
-        return -1 if told is None else LANGUAGES.index(told)
+            self._told.add(fresh, self._terms.view[before:], counts, ends)
 
     def truncate(self, turns: int) -> None:
         """Forget all but the first turns (their words stay in the vocabulary).
@@ -123,17 +105,16 @@ class Postings:
         if self._fixed_language == "auto":
             raise ValueError("postings whose language follows the turns cannot be truncated")
         if turns < len(self):
+            self._found = {}
             stop = int(self._ends.view[turns - 1]) if turns else 0
-            for postings in (self._terms, self._turns, self._counts):
-                postings.truncate(stop)
-            self._ends.truncate(turns)
-            self._lengths.truncate(turns)
+            for by_posting in (self._terms, self._turns, self._counts):
+                by_posting.truncate(stop)
+            for by_turn in (self._ends, self._lengths, self._distinct):
+                by_turn.truncate(turns)
 
-    def _id(self, surface: str) -> int:
-        known = self._ids.setdefault(surface, len(self._surfaces))
-        if known == len(self._surfaces):
-            self._surfaces.append(surface)
-        return known
+    def forget_searches(self) -> None:
+        """Drop what was found for the last queries."""
+        self._found = {}
 
     def scores(
         self,
@@ -183,26 +164,25 @@ class Postings:
 
     def informativeness(self, *, turns: int) -> Floats:
         """Mean idf of the content terms of each of the first turns; 0 for a turn without any."""
+        if not turns:
+            return np.zeros(0)
         self._refresh_vocabulary(self.language_at(turns))
-        stop = int(self._ends.view[turns - 1]) if turns else 0
-        stems = self._stem_numbers()[self._terms.view[:stop]]
+        ends = self._ends.view[:turns]
+        terms = self._terms.view[: ends[-1]]
+        stems = self._stem_of.view
         content = stems >= 0
-        frequency = np.bincount(stems[content], minlength=1)
+        said = np.bincount(terms, minlength=len(stems))
+        frequency = np.bincount(stems[content], said[content], minlength=len(stems))
         idf = np.log1p((turns - frequency + 0.5) / (frequency + 0.5))
-        turn = self._turns.view[:stop][content]
-        total = np.bincount(turn, idf[stems[content]], minlength=turns)
+        running = np.zeros(len(terms) + 1)
+        np.cumsum(np.where(content, idf[stems], 0.0)[terms], out=running[1:])
+        total = np.diff(running[ends], prepend=0.0)
         return total / np.maximum(self.content_counts(turns=turns), 1)
 
     def content_counts(self, *, turns: int) -> Ints:
         """How many distinct content terms each of the first turns has."""
         self._refresh_vocabulary(self.language_at(turns))
-        stop = int(self._ends.view[turns - 1]) if turns else 0
-        content = self._stem_numbers()[self._terms.view[:stop]] >= 0
-        return np.bincount(self._turns.view[:stop][content], minlength=turns).astype(np.int64)
-
-    def _stem_numbers(self) -> Ints:
-        """Per surface the number of its stem, -1 for a function word."""
-        return self._stem_of.view
+        return self._distinct.view[:turns].astype(np.int64)
 
     def stem_frequencies(self, stems: Sequence[str], *, turns: int) -> Ints:
         """How many of the first turns hold each of these (distinct) stems."""
@@ -213,38 +193,45 @@ class Postings:
 
     def _number_terms(
         self, queries: Sequence[Sequence[str]]
-    ) -> tuple[dict[str, int], list[dict[int, int]]]:
+    ) -> tuple[dict[str, int], Sequence[Mapping[int, int]]]:
         """The distinct stems of all queries, numbered, and per query how often each is asked."""
         language = self._vocabulary_language
-        numbers: dict[str, int] = {}
-        weights: list[dict[int, int]] = []
-        for terms in queries:
-            asked = Counter(
-                stem(term, language) for term in terms if not is_function_word(term, language)
-            )
-            weights.append(
-                {
-                    numbers.setdefault(key, len(numbers)): count
-                    for key, count in asked.items()
-                    if key in self._stems
-                }
-            )
+        distinct = dict.fromkeys(chain.from_iterable(queries))
+        stems = {t: stem(t, language) for t in distinct if not is_function_word(t, language)}
+        asked = dict.fromkeys(key for key in stems.values() if key in self._stems)
+        numbers = {key: number for number, key in enumerate(asked)}
+        number_of = {term: numbers[key] for term, key in stems.items() if key in numbers}
+        weights = [Counter(number_of[t] for t in terms if t in number_of) for terms in queries]
         return numbers, weights
 
-    def _find(self, numbers: dict[str, int], turns: int, runs: Runs | None) -> _Hits:
-        """The one scan: postings of the numbered stems among the first `turns` turns."""
-        table = np.full(len(self._surfaces) + 1, -1, np.int32)
+    def _find(self, numbers: dict[str, int], turns: int, runs: Runs | None) -> Hits:
+        """Postings of the numbered stems among the first `turns` turns.
+
+        What was found for the same turns is remembered: a window asks several times for the same
+        words, by turns and by runs, and needs one scan.
+        """
+        if self._found_in != turns or len(self._found) > _STEMS_REMEMBERED:
+            self._found, self._found_in = {}, turns
+        missing = [key for key in numbers if key not in self._found]
+        if missing:
+            hits = self._scan({key: number for number, key in enumerate(missing)}, turns)
+            bounds = np.searchsorted(hits.term, np.arange(1, len(missing)))
+            documents, counts = np.split(hits.document, bounds), np.split(hits.count, bounds)
+            self._found.update(zip(missing, zip(documents, counts, strict=True), strict=True))
+        hits = joined([self._found[key] for key in numbers])
+        return hits if runs is None else hits.in_runs(runs)
+
+    def _scan(self, numbers: dict[str, int], turns: int) -> Hits:
+        """The one pass over the postings."""
+        short = np.uint16 if len(numbers) < np.iinfo(np.uint16).max else np.uint32
+        table = np.zeros(len(self._surfaces), short)  # the number from 1 on, 0: not asked
         for key, number in numbers.items():
-            table[self._stems.get(key, [])] = number
+            table[self._stems.get(key, [])] = number + 1
         stop = int(self._ends.view[turns - 1]) if turns else 0
         number_of = table[self._terms.view[:stop]]
-        at = np.flatnonzero(number_of >= 0)
-        term = number_of[at].astype(np.int64)
-        turn = self._turns.view[at].astype(np.int64)
-        count = self._counts.view[at].astype(np.float64)
-        if runs is not None:
-            term, turn, count = _spread(term, turn, count, runs)
-        return _merged(term, turn, count, turns if runs is None else len(runs))
+        at = np.flatnonzero(number_of != 0)
+        turn, count = self._turns.view[at].astype(np.int64), self._counts.view[at].astype(float)
+        return grouped(number_of[at], turn, count)
 
     def _document_lengths(self, turns: int, runs: Runs | None) -> NDArray[np.float64]:
         until = np.concatenate(([0], self._lengths.view[:turns]))
@@ -262,7 +249,8 @@ class Postings:
         rarity = np.log((documents - frequency + 0.5) / (np.maximum(frequency, 1) + 0.5))
         if documents and (rarity < 0).any():
             every = dict(zip(self._stems, range(len(self._stems)), strict=True))
-            hits = self._find(every, turns, runs)
+            hits = self._scan(every, turns)
+            hits = hits if runs is None else hits.in_runs(runs)
             present = np.bincount(hits.term)
             present = present[present > 0]
             mean = float(np.log((documents - present + 0.5) / (present + 0.5)).mean())
@@ -273,22 +261,23 @@ class Postings:
         """Stem what is new in the vocabulary; all of it where the language is another."""
         if language != self._vocabulary_language:
             self._vocabulary_language = language
-            self._stems = {}
-            self._stem_of, self._lengths = GrowableArray(np.int64), GrowableArray(np.int64)
-        fresh = [
-            self._stem_number(surface, number)
-            for number, surface in enumerate(
-                self._surfaces[len(self._stem_of) :], len(self._stem_of)
-            )
-        ]
-        self._stem_of.extend(fresh)
+            self._stems, self._found = {}, {}
+            self._stem_of = GrowableArray(np.int32)
+            self._lengths.truncate(0)
+            self._distinct.truncate(0)
+        known = len(self._stem_of)
+        surfaces = self._surfaces[known:]
+        words = zip(surfaces, stems_of(surfaces, language), strict=True)
+        self._stem_of.extend(
+            [
+                -1 if is_function_word(surface, language) else self._stem_number(key, number)
+                for number, (surface, key) in enumerate(words, start=known)
+            ]
+        )
         self._extend_lengths()
 
-    def _stem_number(self, surface: str, number: int) -> int:
-        language = self._vocabulary_language
-        if is_function_word(surface, language):
-            return -1
-        surfaces = self._stems.setdefault(stem(surface, language), [])
+    def _stem_number(self, key: str, number: int) -> int:
+        surfaces = self._stems.setdefault(key, [])
         surfaces.append(number)
         return surfaces[0]  # the first surface stands for its stem
 
@@ -297,35 +286,10 @@ class Postings:
         if done == len(self):
             return
         start = int(self._ends.view[done - 1]) if done else 0
-        before = int(self._lengths.view[done - 1]) if done else 0
-        terms = self._terms.view[start:]
-        keeps = self._stem_of.view >= 0
-        running = np.concatenate(([0], np.cumsum(self._counts.view[start:] * keeps[terms])))
-        self._lengths.extend(before + running[self._ends.view[done:] - start])
-
-
-def _spread(
-    term: Ints, turn: Ints, count: NDArray[np.float64], runs: Runs
-) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """Each posting once for every run that holds its turn (runs overlap, both bounds rise)."""
-    first = np.searchsorted(runs.ends, turn, side="right")
-    last = np.searchsorted(runs.starts, turn, side="right")
-    copies = np.maximum(last - first, 0)
-    offset = np.arange(int(copies.sum())) - np.repeat(np.cumsum(copies) - copies, copies)
-    return (
-        np.repeat(term, copies),
-        np.repeat(first, copies) + offset,
-        np.repeat(count, copies),
-    )
-
-
-def _merged(term: Ints, document: Ints, count: NDArray[np.float64], documents: int) -> _Hits:
-    """Sorted by term and document; several surfaces of one stem in a document become one."""
-    key = term * documents + document
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    if not len(key):
-        return _Hits(term, document, count)
-    starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
-    first = order[starts]
-    return _Hits(term[first], document[first], np.add.reduceat(count[order], starts))
+        mentions = int(self._lengths.view[done - 1]) if done else 0
+        is_content = (self._stem_of.view >= 0)[self._terms.view[start:]]
+        ends = np.concatenate(([0], self._ends.view[done:] - start))
+        distinct = np.concatenate(([0], np.cumsum(is_content)))[ends]
+        lengths = np.concatenate(([0], np.cumsum(self._counts.view[start:] * is_content)))[ends]
+        self._distinct.extend(np.diff(distinct))
+        self._lengths.extend(mentions + lengths[1:])

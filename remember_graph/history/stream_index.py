@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from remember_graph.history.chunks import ChunkBounds
 from remember_graph.history.deriving import Deriver
 from remember_graph.history.growable import GrowableArray
-from remember_graph.history.postings import Postings, Runs
+from remember_graph.history.hits import Runs
+from remember_graph.history.postings import Postings
 from remember_graph.history.selecting import readable_time
 from remember_graph.history.store import Record, Vector
 from remember_graph.protocols import Vectors
@@ -26,6 +27,8 @@ from remember_graph.types import Turn
 Floats = NDArray[np.float64]
 
 _REACH, _DECAY = 3, 0.6  # of a turn's context; the decay was chosen by cross-validation
+_KERNEL = (_DECAY ** np.abs(np.arange(-_REACH, _REACH + 1))).astype(np.float32)
+_BLOCK = 4_096  # turns whose vectors are worked on at once
 
 
 class StreamIndex:
@@ -67,7 +70,9 @@ class StreamIndex:
         self._vectors: GrowableArray[np.float32] | None = None
         self._has_vector = GrowableArray(np.bool_)
         self._chunk_norms = GrowableArray(np.float64)
-        self._known_context_norms = GrowableArray(np.float64)
+        self._known_context_norms = GrowableArray(np.float32)
+        self._sum = np.zeros(0)  # of the first `_summed` vectors
+        self._summed = 0
 
     def __len__(self) -> int:
         return len(self.turns)
@@ -85,8 +90,7 @@ class StreamIndex:
         self.turns.extend(record.turn for record in messages)
         self._tokens.extend([one.tokens for one in derived])
         self._speaker_of.extend([self._speaker_number(record.turn) for record in messages])
-        for one in derived:
-            self._chunks.add(one.tokens)
+        self._chunks.add([one.tokens for one in derived])
         self.postings.add_counted([(one.terms, one.counts) for one in derived])
         self._add_vectors(messages)
 
@@ -131,6 +135,7 @@ class StreamIndex:
         # What was computed with the missing ones as zeros is computed again when it is needed.
         self._chunk_norms.truncate(0)
         self._known_context_norms.truncate(0)
+        self._summed = 0
 
     def _add_vectors(self, records: Sequence[Record]) -> None:
         ours = [r.vector if r.vector_model == self.encoder_id else None for r in records]
@@ -209,13 +214,24 @@ class StreamIndex:
 
     def directions(self, vectors: Vectors, *, turns: int) -> Vectors:
         """What sets each vector apart from the mean of the first turns, as unit vectors."""
-        known = self.vectors(turns)
-        centred = vectors if known is None else vectors - known.mean(axis=0)
+        centred = vectors - self._mean(turns)
         lengths = np.linalg.norm(centred, axis=1, keepdims=True)
         directions: Vectors = (centred / np.maximum(lengths, 1e-9)).astype(np.float32)
         return directions
 
-    def context_cosines(self, directions: Vectors, *, turns: int) -> Floats:
+    def _mean(self, turns: int) -> Vectors:
+        """Of the first turns' vectors; what the last call added up is not added up again."""
+        vectors = self.vectors(turns)
+        if vectors is None or not turns:
+            return np.zeros(self.width or 1, np.float32)
+        if turns < self._summed or not self._summed:
+            self._sum, self._summed = np.zeros(vectors.shape[1]), 0
+        for at in range(self._summed, turns, _BLOCK):
+            self._sum += vectors[at : at + _BLOCK].sum(axis=0)
+        self._summed = turns
+        return (self._sum / turns).astype(np.float32)
+
+    def context_cosines(self, directions: Vectors, *, turns: int) -> Vectors:
         """Cosine of each direction with every turn seen among its neighbours.
 
         A turn's context is the unit sum of the vectors of the turns around it, each weighted by
@@ -225,34 +241,29 @@ class StreamIndex:
         """
         vectors = self.vectors(turns)
         if vectors is None or not turns:
-            return np.zeros((len(directions), turns))
-        weights = np.sqrt(self.tokens[:turns])
-        norms = self._context_norms(vectors, weights)
+            return np.zeros((len(directions), turns), np.float32)
         # In single precision throughout: a wider factor would copy all vectors to its width.
-        pull = (weights * _blurred((1 / norms)[np.newaxis])[0] / turns).astype(np.float32)
-        mean = pull @ vectors
-        products = (np.vstack((directions, mean)) @ vectors.T).astype(np.float64) * weights
-        context = _blurred(products) / norms
+        weights: Vectors = np.sqrt(self.tokens[:turns]).astype(np.float32)
+        shares: Vectors = np.float32(1) / self._context_norms(vectors, weights)
+        pull: Vectors = weights * _blurred(shares)
+        mean = pull @ vectors / np.float32(turns)
+        *products, of_mean = np.vstack((directions, mean)) @ vectors.T
         # |c - m|² of a unit context c and the mean m
-        squared = np.maximum(1 - 2 * context[-1] + float(mean @ mean), 1e-9)
-        shift = (directions @ mean)[:, np.newaxis]
-        cosines: Floats = (context[:-1] - shift) / np.sqrt(squared)
+        squared = 1 - 2 * shares * _blurred(of_mean * weights) + mean @ mean
+        scale = 1 / np.sqrt(np.maximum(squared, 1e-9))
+        cosines = np.empty((len(directions), turns), np.float32)
+        for row, product, shift in zip(cosines, products, directions @ mean, strict=True):
+            row[:] = (_blurred(product * weights) * shares - shift) * scale
         return cosines
 
-    def _context_norms(self, vectors: Vectors, weights: Floats) -> Floats:
+    def _context_norms(self, vectors: Vectors, weights: Vectors) -> Vectors:
         """Length of each turn's context; those with all neighbours there are computed once."""
-        turns = len(vectors)
-        complete = max(turns - _REACH, 0)
-        done = len(self._known_context_norms)
-        if done < complete:
-            low = max(done - _REACH, 0)
-            part = slice(low, complete + _REACH)
-            lengths = _lengths(vectors[part], weights[part])
-            self._known_context_norms.extend(lengths[done - low : complete - low])
-        low = max(complete - _REACH, 0)
-        tail = _lengths(vectors[low:], weights[low:])
-        known = self._known_context_norms.view[:complete]
-        norms: Floats = np.maximum(np.concatenate((known, tail[complete - low :])), 1e-9)
+        complete = max(len(vectors) - _REACH, 0)
+        known = self._known_context_norms
+        for start in range(len(known), complete, _BLOCK):
+            known.extend(_context_lengths(vectors, weights, start, min(start + _BLOCK, complete)))
+        tail = _context_lengths(vectors, weights, complete, len(vectors))
+        norms: Vectors = np.maximum(np.concatenate((known.view[:complete], tail)), 1e-9)
         return norms
 
     def _norms(self, runs: Runs, turns: int) -> Floats:
@@ -267,8 +278,7 @@ class StreamIndex:
             return float(np.linalg.norm(weights[part] @ vectors[part])) or 1.0
 
         closed = max(len(runs) - 1, 0)  # the last one may still grow
-        for run in range(len(self._chunk_norms), closed):
-            self._chunk_norms.extend([norm(run)])
+        self._chunk_norms.extend([norm(run) for run in range(len(self._chunk_norms), closed)])
         tail = [norm(run) for run in range(closed, len(runs))]
         return np.concatenate((self._chunk_norms.view[:closed], tail))
 
@@ -284,15 +294,20 @@ class StreamIndex:
         return best
 
 
-def _lengths(vectors: Vectors, weights: Floats) -> Floats:
-    lengths: Floats = np.linalg.norm(_blurred((vectors * weights[:, np.newaxis]).T), axis=0)
+def _context_lengths(vectors: Vectors, weights: Vectors, start: int, stop: int) -> Vectors:
+    """Lengths of the contexts of the turns from `start` to `stop` - 1."""
+    low = max(start - _REACH, 0)
+    part = slice(low, stop + _REACH)
+    weighted = vectors[part] * weights[part, np.newaxis]
+    sums = weighted.copy()
+    for step in range(1, min(_REACH, len(weighted) - 1) + 1):
+        sums[step:] += np.float32(_DECAY**step) * weighted[:-step]
+        sums[:-step] += np.float32(_DECAY**step) * weighted[step:]
+    lengths: Vectors = np.linalg.norm(sums[start - low : stop - low], axis=1)
     return lengths
 
 
-def _blurred(rows: Floats) -> Floats:
-    """Each row with its neighbours' values added, weighted by their distance."""
-    result = rows.copy()
-    for step in range(1, min(_REACH, rows.shape[1] - 1) + 1):
-        result[:, step:] += _DECAY**step * rows[:, :-step]
-        result[:, :-step] += _DECAY**step * rows[:, step:]
-    return result
+def _blurred(row: Vectors) -> Vectors:
+    """A row of values, each with its neighbours' added, weighted by their distance."""
+    blurred: Vectors = np.convolve(row, _KERNEL)[_REACH:-_REACH]
+    return blurred

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 
 from remember_graph.encoders import load_encoder
@@ -167,3 +169,28 @@ def test_a_paraphrase_is_nearer_than_another_topic(local: Any) -> None:
     near, far = local.encode_documents(["The trip is in May.", "My cat likes fish."])
 
     assert query @ near > query @ far
+
+
+@pytest.fixture(scope="module")
+def wordllama_encoder() -> Any:
+    pytest.importorskip("wordllama")
+    return load_encoder("wordllama")
+
+
+@given(st.lists(st.text(" ab,\n三é▁<s>/'1A", max_size=30), max_size=5))
+def test_wordllama_vectors_are_those_of_its_own_pooling(
+    wordllama_encoder: Any, texts: list[str]
+) -> None:
+    vectors = wordllama_encoder.encode_documents(texts)
+
+    for text, vector in zip(texts, vectors, strict=True):
+        own = wordllama_encoder._model.embed(text)[0]
+        length = np.linalg.norm(own)
+        np.testing.assert_allclose(vector, own / (length or 1.0), atol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["", "a ", "  a  b", "a <s> b", "x</s> y", "<unk>", "a\u2581 b"])
+def test_wordllama_puts_a_text_together_from_its_words(wordllama_encoder: Any, text: str) -> None:
+    own = wordllama_encoder._model.tokenizer.encode(text, add_special_tokens=False).ids
+
+    assert wordllama_encoder._tokenise([text]) == [own]

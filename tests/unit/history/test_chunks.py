@@ -17,8 +17,9 @@ def _bounds(
     tokens: list[int], turns: int | None = None, size: int = _SIZE, overlap: int = _OVERLAP
 ) -> list[tuple[int, int]]:
     chunks = ChunkBounds(size, overlap)
-    for count in tokens:
-        chunks.add(count)
+    half = len(tokens) // 2
+    chunks.add(tokens[:half])
+    chunks.add(tokens[half:])
     runs = chunks.runs(len(tokens) if turns is None else turns)
     return list(zip(runs.starts.tolist(), runs.ends.tolist(), strict=True))
 

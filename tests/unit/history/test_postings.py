@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from remember_graph.history.postings import Postings, Runs
+from remember_graph.history.hits import Runs
+from remember_graph.history.postings import Postings
 
 _words = st.sampled_from(["ab", "cd", "ef", "gh", "ij", "kl"])
 _document = st.lists(_words, max_size=7)
@@ -176,6 +177,22 @@ def test_scores_asked_in_between_change_no_later_scores(
     np.testing.assert_array_equal(
         asked.scores([["meeting", "plan"]]),
         _postings(corpus + more, "en").scores([["meeting", "plan"]]),
+    )
+
+
+@given(_english, _english, st.data())
+def test_what_an_earlier_search_found_changes_no_later_one(
+    corpus: list[list[str]], more: list[list[str]], data: st.DataObject
+) -> None:
+    asked = _postings(corpus, "en")
+    asked.scores([["meeting", "met"]])
+    for document in more:
+        asked.add(document)
+    turns = data.draw(st.integers(0, len(corpus) + len(more)))
+
+    np.testing.assert_array_equal(
+        asked.scores([["plan", "meeting"]], turns=turns),
+        _postings((corpus + more)[:turns], "en").scores([["plan", "meeting"]]),
     )
 
 
