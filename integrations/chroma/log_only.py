@@ -31,6 +31,10 @@ class LogOnly(ABC):
         """See `TurnStore`."""
         return self._log.count(namespace)
 
+    def hide(self, namespace: Namespace, ids: Sequence[str], *, hidden: bool = True) -> int:
+        """See `TurnStore`."""
+        return self._log.hide(namespace, ids, hidden=hidden)
+
     def generation(self, namespace: Namespace) -> int:
         """See `TurnStore`."""
         return self._log.generation(namespace)

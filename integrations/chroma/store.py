@@ -154,10 +154,15 @@ class ChromaStore(LogOnly):
                 self._vectors.attach(namespace, with_vector)
 
     def read(
-        self, namespace: Namespace, start: int = 0, *, vector_model: str | None = None
+        self,
+        namespace: Namespace,
+        start: int = 0,
+        *,
+        vector_model: str | None = None,
+        limit: int | None = None,
     ) -> list[Record]:
         """See `TurnStore`; where Chroma fails the records come without vectors."""
-        records = self._log.read(namespace, start)
+        records = self._log.read(namespace, start, limit=limit)
         if vector_model is None or not records:
             return records
         turns = {record.position: record.turn for record in records}

@@ -48,6 +48,7 @@ CREATE TABLE turns (
     terms TEXT,
     counts BYTEA,
     derived_by TEXT,
+    hidden INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (stream_id, position),
     UNIQUE (stream_id, turn_id)
 ) PARTITION BY HASH (stream_id);

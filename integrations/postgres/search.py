@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from remember_graph.history.sql_store import SqlConnection
+from remember_graph.history.sql_statements import SqlConnection
 from remember_graph.history.store import Near, Vector
 from remember_graph.integrations.postgres.driver import psycopg
 from remember_graph.integrations.postgres.server import Connection

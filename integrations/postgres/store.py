@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 
 from remember_graph.errors import ConfigError, HistoryError
-from remember_graph.history.sql_store import SqlConnection, SqlStore
+from remember_graph.history.sql_statements import SqlConnection
+from remember_graph.history.sql_store import SqlStore
 from remember_graph.history.store import Forgotten, Namespace, Near, Selection, Vector
 from remember_graph.integrations.postgres import search as search_in
 from remember_graph.integrations.postgres.driver import psycopg
@@ -94,12 +95,14 @@ class PostgresStore(SqlStore):
     known = retried(SqlStore.known)
     append = retried(SqlStore.append)
     read = retried(SqlStore.read)
+    turns_at = retried(SqlStore.turns_at)
     count = retried(SqlStore.count)
     generation = retried(SqlStore.generation)
     add_vectors = retried(SqlStore.add_vectors)
     vectors = retried(SqlStore.vectors)
     vector_models = retried(SqlStore.vector_models)
     edit = retried(SqlStore.edit)
+    hide = retried(SqlStore.hide)
     retention = retried(SqlStore.retention)
     set_retention = retried(SqlStore.set_retention)
     save_summary = retried(SqlStore.save_summary)

@@ -90,19 +90,24 @@ class InMemoryStore:
             return len(fresh)
 
     def read(
-        self, namespace: Namespace, start: int = 0, *, vector_model: str | None = None
+        self,
+        namespace: Namespace,
+        start: int = 0,
+        *,
+        vector_model: str | None = None,
+        limit: int | None = None,
     ) -> list[Record]:
         """See `TurnStore`."""
         with self._open(namespace) as stream:
             if start >= stream.next_position:
                 return []
             vectors = stream.vectors.get(vector_model or "", {})
+            wanted = (one for one in stream.records.values() if one.position >= start)
             return [
                 replace(record, vector=vectors.get(record.position), vector_model=vector_model)
                 if record.position in vectors
                 else record
-                for record in stream.records.values()
-                if record.position >= start
+                for record in itertools.islice(wanted, limit)
             ]
 
     def turns_at(self, namespace: Namespace, positions: Sequence[int]) -> dict[int, Turn]:
@@ -172,13 +177,26 @@ class InMemoryStore:
             if old is None:
                 return False
             self._drop_vectors_at(stream, {old.position})
-            bare = replace(record, position=old.position, vector=None, vector_model=None)
+            bare = replace(
+                record, position=old.position, vector=None, vector_model=None, hidden=old.hidden
+            )
             stream.records[record.turn.id] = bare
             if record.vector is not None and record.vector_model is not None:
                 stream.vectors.setdefault(record.vector_model, {})[old.position] = record.vector
             _make_stale(stream, {record.turn.id}, "edited")
             stream.generation = next(self._generations)
             return True
+
+    def hide(self, namespace: Namespace, ids: Sequence[str], *, hidden: bool = True) -> int:
+        """See `TurnStore`."""
+        with self._open(namespace) as stream:
+            there = (stream.records[id] for id in dict.fromkeys(ids) if id in stream.records)
+            changed = [record for record in there if record.hidden != hidden]
+            for record in changed:
+                stream.records[record.turn.id] = replace(record, hidden=hidden)
+            if changed:
+                stream.generation = next(self._generations)
+            return len(changed)
 
     def forget(self, namespace: Namespace, selection: Selection, *, wipe: bool = True) -> Forgotten:
         """See `TurnStore`."""

@@ -1,7 +1,7 @@
 """The turn log in SQL tables: what SQLite and PostgreSQL do alike.
 
 A database adds how to connect, to lock a stream's row, to hold a vector and to free the medium of
-what was deleted. Statements use `?` for parameters and no other question mark.
+what was deleted.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
+from remember_graph.history import sql_statements as sql
 from remember_graph.history.nearest import nearest
-from remember_graph.history.selecting import chosen
 from remember_graph.history.sql_rows import DERIVED, TURN, derived_of, turn_of, turn_row
 from remember_graph.history.store import (
     SUMMARIES_KEPT,
@@ -29,25 +29,7 @@ from remember_graph.history.store import (
     Vector,
     turns_of,
 )
-from remember_graph.types import Turn, well_formed
-
-_AT_ONCE = 500  # SQLite allows at least 999 parameters
-
-
-class SqlConnection(Protocol):
-    """What the statements need of a connection inside a transaction."""
-
-    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:  # noqa: ANN401
-        """Run one statement; the cursor holds its rows and their number."""
-
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Any:  # noqa: ANN401
-        """Run one statement for each row."""
-
-
-class _Stream(NamedTuple):
-    id: int
-    generation: int
-    next_position: int
+from remember_graph.types import Turn
 
 
 class SqlStore(ABC):
@@ -57,11 +39,11 @@ class SqlStore(ABC):
     """Ends the statement that reads a stream's row in order to write."""
 
     @abstractmethod
-    def _reading(self) -> AbstractContextManager[SqlConnection]:
+    def _reading(self) -> AbstractContextManager[sql.SqlConnection]:
         """A transaction that only reads."""
 
     @abstractmethod
-    def _writing(self) -> AbstractContextManager[SqlConnection]:
+    def _writing(self) -> AbstractContextManager[sql.SqlConnection]:
         """A transaction that writes; what fails inside leaves no trace."""
 
     @abstractmethod
@@ -83,14 +65,14 @@ class SqlStore(ABC):
     def known(self, namespace: Namespace, ids: Sequence[str]) -> dict[str, Turn]:
         """See `TurnStore`."""
         with self._reading() as connection:
-            stream = _find(connection, namespace)
-            return _known(connection, stream.id, ids) if stream else {}
+            stream = sql.find(connection, namespace)
+            return sql.known(connection, stream.id, ids) if stream else {}
 
     def append(self, namespace: Namespace, records: Sequence[Record]) -> int:
         """See `TurnStore`."""
         with self._writing() as connection:
             stream = self._made(connection, namespace)
-            there = _known(connection, stream.id, [record.turn.id for record in records])
+            there = sql.known(connection, stream.id, [record.turn.id for record in records])
             fresh: dict[str, Record] = {}
             for record in records:
                 if record.turn.id not in there:
@@ -101,7 +83,7 @@ class SqlStore(ABC):
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 ((stream.id, at, *turn_row(record)) for at, record in placed),
             )
-            self._put_vectors(connection, stream.id, _own_vectors(placed))
+            self._put_vectors(connection, stream.id, sql.own_vectors(placed))
             connection.execute(
                 "UPDATE streams SET next_position = ? WHERE id = ?",
                 (stream.next_position + len(fresh), stream.id),
@@ -109,35 +91,46 @@ class SqlStore(ABC):
             return len(fresh)
 
     def read(
-        self, namespace: Namespace, start: int = 0, *, vector_model: str | None = None
+        self,
+        namespace: Namespace,
+        start: int = 0,
+        *,
+        vector_model: str | None = None,
+        limit: int | None = None,
     ) -> list[Record]:
         """See `TurnStore`."""
         with self._reading() as connection:
-            stream = _find(connection, namespace)
+            stream = sql.find(connection, namespace)
             if stream is None or start >= stream.next_position:
                 return []
             rows = connection.execute(
-                f"SELECT {TURN}, {DERIVED}, t.position, v.vector FROM turns t "
+                f"SELECT {TURN}, {DERIVED}, t.position, v.vector, t.hidden FROM turns t "
                 "LEFT JOIN vectors v ON v.stream_id = t.stream_id AND v.model = ? "
                 "AND v.position = t.position "
-                "WHERE t.stream_id = ? AND t.position >= ? ORDER BY t.position",
+                "WHERE t.stream_id = ? AND t.position >= ? ORDER BY t.position"
+                + ("" if limit is None else f" LIMIT {int(limit)}"),
                 (vector_model, stream.id, start),
             ).fetchall()
-        return [
-            Record(turn_of(row), None, None, derived_of(row), row[12])
-            if row[13] is None
-            else Record(
-                turn_of(row), self._from_column(row[13]), vector_model, derived_of(row), row[12]
-            )
-            for row in rows
-        ]
+        return [self._record(row, vector_model) for row in rows]
+
+    def _record(self, row: Sequence[Any], model: str | None) -> Record:
+        position, value, hidden = row[12:15]
+        vector = None if value is None else self._from_column(value)
+        return Record(
+            turn_of(row),
+            vector,
+            None if vector is None else model,
+            derived_of(row),
+            position,
+            bool(hidden),
+        )
 
     def turns_at(self, namespace: Namespace, positions: Sequence[int]) -> dict[int, Turn]:
         """See `TurnStore`."""
         found: dict[int, Turn] = {}
         with self._reading() as connection:
-            stream = _find(connection, namespace)
-            for part, marks in _parts(positions if stream else ()):
+            stream = sql.find(connection, namespace)
+            for part, marks in sql.parts(positions if stream else ()):
                 rows = connection.execute(
                     f"SELECT {TURN}, position FROM turns "
                     f"WHERE stream_id = ? AND position IN ({marks})",
@@ -149,7 +142,7 @@ class SqlStore(ABC):
     def count(self, namespace: Namespace) -> int:
         """See `TurnStore`."""
         with self._reading() as connection:
-            stream = _find(connection, namespace)
+            stream = sql.find(connection, namespace)
             if stream is None:
                 return 0
             query = "SELECT COUNT(*) FROM turns WHERE stream_id = ?"
@@ -158,7 +151,7 @@ class SqlStore(ABC):
     def generation(self, namespace: Namespace) -> int:
         """See `TurnStore`."""
         with self._reading() as connection:
-            stream = _find(connection, namespace)
+            stream = sql.find(connection, namespace)
             return stream.generation if stream else 0
 
     def add_vectors(
@@ -175,13 +168,13 @@ class SqlStore(ABC):
             if generation not in (None, stream.generation if stream else 0):
                 return False
             if stream is not None:
-                there = _positions(connection, stream.id, list(vectors))
+                there = sql.positions(connection, stream.id, list(vectors))
                 kept = [(model, at, v) for at, v in vectors.items() if at in there]
                 self._put_vectors(connection, stream.id, kept)
         return True
 
     def _put_vectors(
-        self, connection: SqlConnection, stream: int, vectors: Iterable[tuple[str, int, Vector]]
+        self, connection: sql.SqlConnection, stream: int, vectors: Iterable[tuple[str, int, Vector]]
     ) -> None:
         connection.executemany(
             "INSERT INTO vectors (stream_id, model, position, vector) VALUES (?, ?, ?, ?) "
@@ -196,13 +189,13 @@ class SqlStore(ABC):
         found: dict[int, Vector] = {}
         query = "SELECT position, vector FROM vectors WHERE stream_id = ? AND model = ?"
         with self._reading() as connection:
-            stream = _find(connection, namespace)
+            stream = sql.find(connection, namespace)
             if stream is None:
                 return {}
             if positions is None:
                 rows = connection.execute(query, (stream.id, model))
                 return {position: self._from_column(value) for position, value in rows}
-            for part, marks in _parts(positions):
+            for part, marks in sql.parts(positions):
                 rows = connection.execute(
                     f"{query} AND position IN ({marks})", (stream.id, model, *part)
                 )
@@ -212,7 +205,7 @@ class SqlStore(ABC):
     def vector_models(self, namespace: Namespace) -> dict[str, int]:
         """See `TurnStore`."""
         with self._reading() as connection:
-            stream = _find(connection, namespace)
+            stream = sql.find(connection, namespace)
             if stream is None:
                 return {}
             rows = connection.execute(
@@ -242,7 +235,7 @@ class SqlStore(ABC):
         """See `TurnStore`."""
         with self._writing() as connection:
             stream = self._locked(connection, namespace)
-            if stream is None or not _known(connection, stream.id, [record.turn.id]):
+            if stream is None or not sql.known(connection, stream.id, [record.turn.id]):
                 return False
             query = "SELECT position FROM turns WHERE stream_id = ? AND turn_id = ?"
             (at,) = connection.execute(query, (stream.id, record.turn.id)).fetchone()
@@ -251,13 +244,24 @@ class SqlStore(ABC):
                 f"UPDATE turns SET {columns} WHERE stream_id = ? AND position = ?",
                 (*turn_row(record), stream.id, at),
             )
-            _delete_vectors(connection, stream.id, [at])
-            self._put_vectors(connection, stream.id, _own_vectors([(at, record)]))
-            _make_stale(connection, stream.id, [record.turn.id], "edited")
-            _bump(connection, stream)
+            sql.delete_vectors(connection, stream.id, [at])
+            self._put_vectors(connection, stream.id, sql.own_vectors([(at, record)]))
+            sql.make_stale(connection, stream.id, [record.turn.id], "edited")
+            sql.bump(connection, stream)
         if wipe:
             self._wipe([stream.id])
         return True
+
+    def hide(self, namespace: Namespace, ids: Sequence[str], *, hidden: bool = True) -> int:
+        """See `TurnStore`."""
+        with self._writing() as connection:
+            stream = self._locked(connection, namespace)
+            if stream is None:
+                return 0
+            changed = sql.hide(connection, stream.id, ids, hidden)
+            if changed:
+                sql.bump(connection, stream)
+        return changed
 
     def forget(self, namespace: Namespace, selection: Selection, *, wipe: bool = True) -> Forgotten:
         """See `TurnStore`."""
@@ -265,7 +269,7 @@ class SqlStore(ABC):
             stream = self._locked(connection, namespace)
             if stream is None:
                 return Forgotten()
-            forgotten = _forget(connection, stream, selection)
+            forgotten = sql.forget(connection, stream, selection)
         if wipe:
             self._wipe([stream.id])
         return forgotten
@@ -278,7 +282,7 @@ class SqlStore(ABC):
             for (name,) in connection.execute(query, (tenant,)).fetchall():
                 stream = self._locked(connection, Namespace(tenant, name))
                 if stream is not None:
-                    forgotten += _forget(connection, stream, Selection())
+                    forgotten += sql.forget(connection, stream, Selection())
                     streams.append(stream.id)
         self._wipe(streams)
         return forgotten
@@ -308,7 +312,7 @@ class SqlStore(ABC):
             stream = self._locked(connection, namespace)
             if stream is None or generation not in (None, stream.generation):
                 return
-            if len(_known(connection, stream.id, rests_on)) < len(rests_on):
+            if len(sql.known(connection, stream.id, rests_on)) < len(rests_on):
                 return  # a turn was forgotten while the summary was written
             row = connection.execute(
                 "INSERT INTO summaries (stream_id, created, result) VALUES (?, ?, ?) RETURNING id",
@@ -321,12 +325,12 @@ class SqlStore(ABC):
             ids = connection.execute(
                 "SELECT id FROM summaries WHERE stream_id = ? ORDER BY id DESC", (stream.id,)
             ).fetchall()
-            _delete_summaries(connection, ids[SUMMARIES_KEPT:])
+            sql.delete_summaries(connection, ids[SUMMARIES_KEPT:])
 
     def summaries(self, namespace: Namespace) -> list[StoredSummary]:
         """See `TurnStore`."""
         with self._reading() as connection:
-            stream = _find(connection, namespace)
+            stream = sql.find(connection, namespace)
             if stream is None:
                 return []
             rows = connection.execute(
@@ -347,11 +351,11 @@ class SqlStore(ABC):
             ).fetchall()
         return sorted((Namespace(tenant, name), count) for tenant, name, count in rows)
 
-    def _locked(self, connection: SqlConnection, namespace: Namespace) -> _Stream | None:
+    def _locked(self, connection: sql.SqlConnection, namespace: Namespace) -> sql.StreamRow | None:
         """The stream; nobody else writes to it until the transaction ends."""
-        return _find(connection, namespace, self.locks_row)
+        return sql.find(connection, namespace, self.locks_row)
 
-    def _made(self, connection: SqlConnection, namespace: Namespace) -> _Stream:
+    def _made(self, connection: sql.SqlConnection, namespace: Namespace) -> sql.StreamRow:
         """The stream, made where it is not there; locked."""
         while True:
             stream = self._locked(connection, namespace)
@@ -362,111 +366,3 @@ class SqlStore(ABC):
                 "ON CONFLICT (tenant, name) DO NOTHING",
                 (*namespace, time.time_ns()),
             )
-
-
-def _find(connection: SqlConnection, namespace: Namespace, lock: str = "") -> _Stream | None:
-    query = "SELECT id, generation, next_position FROM streams WHERE tenant = ? AND name = ?"
-    row = connection.execute(query + lock, namespace).fetchone()
-    return _Stream(*row) if row else None
-
-
-def _parts(values: Sequence[Any]) -> Iterator[tuple[Sequence[Any], str]]:
-    """The values in parts that fit one statement, each with its parameter marks."""
-    for at in range(0, len(values), _AT_ONCE):
-        part = values[at : at + _AT_ONCE]
-        yield part, ", ".join("?" * len(part))
-
-
-def _known(connection: SqlConnection, stream: int, ids: Sequence[str]) -> dict[str, Turn]:
-    found: dict[str, Turn] = {}
-    possible = [id for id in ids if well_formed(id) == id]  # databases hold no lone surrogates
-    for part, marks in _parts(possible):
-        rows = connection.execute(
-            f"SELECT {TURN} FROM turns WHERE stream_id = ? AND turn_id IN ({marks})",
-            (stream, *part),
-        )
-        found |= {row[0]: turn_of(row) for row in rows}
-    return found
-
-
-def _positions(connection: SqlConnection, stream: int, wanted: Sequence[int]) -> set[int]:
-    """Those of the positions that hold a turn."""
-    found: set[int] = set()
-    for part, marks in _parts(wanted):
-        query = f"SELECT position FROM turns WHERE stream_id = ? AND position IN ({marks})"
-        found |= {at for (at,) in connection.execute(query, (stream, *part))}
-    return found
-
-
-def _own_vectors(placed: Iterable[tuple[int, Record]]) -> Iterator[tuple[str, int, Vector]]:
-    for at, record in placed:
-        if record.vector is not None and record.vector_model is not None:
-            yield record.vector_model, at, record.vector
-
-
-def _delete_vectors(connection: SqlConnection, stream: int, positions: Sequence[int]) -> int:
-    deleted = 0
-    for part, marks in _parts(positions):
-        deleted += connection.execute(
-            f"DELETE FROM vectors WHERE stream_id = ? AND position IN ({marks})", (stream, *part)
-        ).rowcount
-    return deleted
-
-
-def _forget(connection: SqlConnection, stream: _Stream, selection: Selection) -> Forgotten:
-    rows = connection.execute(
-        f"SELECT {TURN}, position FROM turns WHERE stream_id = ? ORDER BY position", (stream.id,)
-    ).fetchall()
-    gone = [rows[at] for at in chosen(selection, [turn_of(row) for row in rows])]
-    positions = [row[8] for row in gone]
-    vectors = _delete_vectors(connection, stream.id, positions)
-    stale = _make_stale(connection, stream.id, [row[0] for row in gone], "forgotten")
-    connection.executemany(
-        "DELETE FROM turns WHERE stream_id = ? AND position = ?",
-        ((stream.id, position) for position in positions),
-    )
-    if selection.is_everything:
-        stale = _delete_stream(connection, stream.id)
-    elif gone:
-        _bump(connection, stream)
-    return Forgotten(len(gone), vectors, stale)
-
-
-def _make_stale(connection: SqlConnection, stream: int, ids: Sequence[str], what: str) -> int:
-    """Empty the summaries that rest on one of the turns; how many that were."""
-    touched: dict[int, str] = {}
-    for part, marks in _parts(ids):
-        rows = connection.execute(
-            "SELECT s.id, t.turn_id FROM summaries s JOIN summary_turns t "
-            f"ON t.summary_id = s.id WHERE s.stream_id = ? AND t.turn_id IN ({marks}) "
-            "AND s.result IS NOT NULL",
-            (stream, *part),
-        )
-        for summary, turn_id in rows:
-            touched[summary] = min(turn_id, touched.get(summary, turn_id))
-    connection.executemany(
-        "UPDATE summaries SET result = NULL, stale = ? WHERE id = ?",
-        ((f"turn {turn_id} was {what}", summary) for summary, turn_id in touched.items()),
-    )
-    return len(touched)
-
-
-def _delete_summaries(connection: SqlConnection, ids: Sequence[Sequence[int]]) -> None:
-    for table, column in (("summary_turns", "summary_id"), ("summaries", "id")):
-        connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", ids)
-
-
-def _delete_stream(connection: SqlConnection, stream: int) -> int:
-    """Remove the stream itself; how many summaries went with it."""
-    query = "SELECT id FROM summaries WHERE stream_id = ?"
-    ids = connection.execute(query, (stream,)).fetchall()
-    _delete_summaries(connection, ids)
-    connection.execute("DELETE FROM streams WHERE id = ?", (stream,))
-    return len(ids)
-
-
-def _bump(connection: SqlConnection, stream: _Stream) -> None:
-    connection.execute(
-        "UPDATE streams SET generation = ? WHERE id = ?",
-        (max(stream.generation + 1, time.time_ns()), stream.id),
-    )

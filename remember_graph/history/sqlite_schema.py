@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _FIRST = """
 CREATE TABLE streams (
@@ -77,7 +77,9 @@ ALTER TABLE streams ADD COLUMN max_age_s REAL;
 ALTER TABLE streams ADD COLUMN max_turns INTEGER;
 """
 
-_MIGRATIONS = (_FIRST, _SECOND, _THIRD)
+_FOURTH = "ALTER TABLE turns ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0"
+
+_MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:

@@ -54,6 +54,7 @@ class Record:
         vector_model: Id of the model.
         derived: Terms and tokens, where they were kept.
         position: Its place in the log; given by the store.
+        hidden: Whether it is kept in the log and left out of every search; see `hide`.
     """
 
     turn: Turn
@@ -61,6 +62,7 @@ class Record:
     vector_model: str | None = None
     derived: Derived | None = None
     position: int = -1
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +157,17 @@ class TurnStore(Protocol):
         """Append the records whose id is new, all or none; how many that were."""
 
     def read(
-        self, namespace: Namespace, start: int = 0, *, vector_model: str | None = None
+        self,
+        namespace: Namespace,
+        start: int = 0,
+        *,
+        vector_model: str | None = None,
+        limit: int | None = None,
     ) -> list[Record]:
-        """The records from position `start` on, in order, with their vectors of one model."""
+        """The records from position `start` on, in order, with their vectors of one model.
+
+        At most `limit` of them; hidden ones are among them.
+        """
 
     def turns_at(self, namespace: Namespace, positions: Sequence[int]) -> dict[int, Turn]:
         """The turns at those of these positions that hold one."""
@@ -203,6 +213,12 @@ class TurnStore(Protocol):
 
         The old text, its terms and vectors are gone; summaries that rested on it become stale.
         Without `wipe` its bytes may stay on the medium until the next call with it.
+        """
+
+    def hide(self, namespace: Namespace, ids: Sequence[str], *, hidden: bool = True) -> int:
+        """Leave turns out of searches, or take them in again; how many that changed.
+
+        They stay in the log: it is for what was said on a branch of a conversation that was left.
         """
 
     def forget(self, namespace: Namespace, selection: Selection, *, wipe: bool = True) -> Forgotten:

@@ -82,7 +82,9 @@ class StreamIndex:
         if records:
             self.next_position = records[-1].position + 1
         self._times.extend(record.turn.time for record in records if record.turn.time)
-        messages = [record for record in records if record.turn.kind == "message"]
+        messages = [
+            record for record in records if record.turn.kind == "message" and not record.hidden
+        ]
         derived = [self._deriver.of(record) for record in messages]
         for place, record in enumerate(messages, start=len(self.turns)):
             self._positions[record.turn.id] = place

@@ -13,6 +13,7 @@ from remember_graph.history.stream_index import StreamIndex
 # numbers 500,000 turns take about a gigabyte).
 STREAMS_IN_MEMORY, TURNS_IN_MEMORY = 64, 500_000
 _LOCKS = 64
+_READ_AT_ONCE = 20_000  # records of a long stream take more memory than its index
 
 
 class StreamIndexes:
@@ -75,4 +76,7 @@ class StreamIndexes:
         missing = index.without_vector
         if model is not None and missing:
             index.fill_vectors(self._store.vectors(namespace, model, missing))
-        index.add(self._store.read(namespace, index.next_position, vector_model=model))
+        while records := self._store.read(
+            namespace, index.next_position, vector_model=model, limit=_READ_AT_ONCE
+        ):
+            index.add(records)

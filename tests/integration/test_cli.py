@@ -215,7 +215,7 @@ def test_a_model_without_its_key_is_refused(cli: Cli, chat: Path) -> None:
 
 
 # To SQLite an empty name is a temporary file; an unset variable in a script must not lose turns.
-@pytest.mark.parametrize("place", ["missing/h.db", "", "sqlite:///", "postgres://x/y", "text.db"])
+@pytest.mark.parametrize("place", ["missing/h.db", "", "sqlite:///", "mysql://x/y", "text.db"])
 def test_a_history_file_that_cannot_be_opened_is_refused(
     cli: Cli, chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

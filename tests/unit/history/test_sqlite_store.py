@@ -43,7 +43,7 @@ def _of_another_program(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (_newer, "has schema version 99, this release reads up to 3: upgrade remember-graph"),
+        (_newer, "has schema version 99, this release reads up to 4: upgrade remember-graph"),
         (_no_database, "file is not a database"),
         (Path.mkdir, "unable to open"),
         (_of_another_program, "another program"),

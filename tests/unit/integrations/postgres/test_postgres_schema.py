@@ -105,7 +105,7 @@ def test_a_schema_without_statistics_of_what_was_said(
     sampled = server.run(
         f"SELECT DISTINCT attname FROM pg_stats WHERE schemaname = '{schema}' ORDER BY 1"
     )
-    assert [name for (name,) in sampled] == ["edited", "position", "stream_id", "tokens"]
+    assert [name for (name,) in sampled] == ["edited", "hidden", "position", "stream_id", "tokens"]
 
 
 def test_an_extension_that_is_not_installed_is_named(
