@@ -20,7 +20,7 @@ class TurnDict(TypedDict):
     text: str
     time: str | None
     id: str
-    kind: str
+    kind: Literal["message", "system"]
     reply_to: str | None
     thread: str | None
     edited: bool

@@ -10,7 +10,7 @@ from remember_graph.history.store import Namespace
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.state import GraphState
 from remember_graph.tokens import TokenCounter
-from remember_graph.types import Turn
+from remember_graph.types import Turn, trusted_turn
 from remember_graph.window import clip_turn, window_start
 
 
@@ -84,5 +84,5 @@ def _position(index: StreamIndex, name: str, turn_id: str) -> int:
 def view_of(state: GraphState, history: History) -> WindowView:
     """The view that the first stage cut, found again by a later one."""
     index = history.index(Namespace(state["tenant"], state["stream"]))
-    turns = tuple(Turn.from_dict(turn) for turn in state["window_turns"])
+    turns = tuple(trusted_turn(**turn) for turn in state["window_turns"])
     return WindowView(index, state["history_turns"], turns)

@@ -215,9 +215,9 @@ class Postings:
         missing = [key for key in numbers if key not in self._found]
         if missing:
             hits = self._scan({key: number for number, key in enumerate(missing)}, turns)
-            bounds = np.searchsorted(hits.term, np.arange(1, len(missing)))
-            documents, counts = np.split(hits.document, bounds), np.split(hits.count, bounds)
-            self._found.update(zip(missing, zip(documents, counts, strict=True), strict=True))
+            bounds = np.searchsorted(hits.term, np.arange(len(missing) + 1)).tolist()
+            for key, start, stop in zip(missing, bounds, bounds[1:], strict=False):
+                self._found[key] = (hits.document[start:stop], hits.count[start:stop])
         hits = joined([self._found[key] for key in numbers])
         return hits if runs is None else hits.in_runs(runs)
 
