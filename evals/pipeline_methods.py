@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from remember_graph.chat_models import ChatModel
+from remember_graph.context import Run
 from remember_graph.evals.methods import Detections, MemoryCase, MemoryMethod
 from remember_graph.history.history import History
 from remember_graph.history.store import Namespace
 from remember_graph.model_steps import Steps, run
-from remember_graph.nodes.allocator import Allocate
 from remember_graph.nodes.detection import Detection, GapDetector, new_gap, number_gaps
 from remember_graph.protocols import TextEncoder
 from remember_graph.settings import Preset, Settings
@@ -103,16 +103,16 @@ class PipelineMethod(MemoryMethod):
             "window_first": case.window[0].id,
             "window_last": case.window[-1].id,
         }
-        update, _ = run(stages["detect_gaps"](cast("GraphState", asked), ""), self._model)
+        update, _ = run(stages["detect_gaps"](cast("GraphState", asked), Run()), self._model)
         self._state = cast("GraphState", update)
 
     def build(self, case: MemoryCase) -> list[str]:
         """Retrieve, refine, allocate."""
         assert self._state is not None, "prepare comes before build"
-        allocate = Allocate(self._history, self._settings.replace(budget=case.budget))
-        state = self._state
-        for stage in (self._stages["retrieve"], self._stages["refine"], allocate):
-            update, _ = run(stage(state, ""), None)
+        usage = {**self._state["usage"], "budget": case.budget}
+        state = cast("GraphState", {**self._state, "usage": usage})
+        for name in ("retrieve", "refine", "allocate"):
+            update, _ = run(self._stages[name](state, Run()), None)
             state = cast("GraphState", {**state, **update})
         return [turn["turn_id"] for turn in state["memory"]]
 

@@ -20,6 +20,7 @@ from typing import TypedDict, cast
 
 import numpy as np
 
+from remember_graph.context import Run
 from remember_graph.evals.pipeline_methods import RecordedDetector
 from remember_graph.evals.speed_baselines import chroma, chroma_missing, fts5, rebuild
 from remember_graph.evals.speed_stream import synthetic_turns
@@ -197,14 +198,14 @@ def _build(
     ]
     stages = create_stages(history, history.settings, detector=RecordedDetector(gaps))
     asked = {**_NAMESPACE._asdict(), "window_first": window[0].id, "window_last": window[-1].id}
-    prepared, _ = run(stages["detect_gaps"](cast("GraphState", asked), ""), None)
+    prepared, _ = run(stages["detect_gaps"](cast("GraphState", asked), Run()), None)
 
     def build() -> object:
         history.forget_queries()  # a window's queries are new to it
         history.index(_NAMESPACE).postings.forget_searches()
         state = prepared
         for name in ("retrieve", "refine", "allocate"):
-            update, _ = run(stages[name](cast("GraphState", state), ""), None)
+            update, _ = run(stages[name](cast("GraphState", state), Run()), None)
             state = {**state, **update}
         return state["memory"]
 

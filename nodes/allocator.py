@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from remember_graph.context import Run
 from remember_graph.history.history import History
 from remember_graph.model_steps import Steps
 from remember_graph.settings import Settings
@@ -157,7 +158,7 @@ class Allocate:
     def __init__(self, history: History, settings: Settings) -> None:
         self._history, self._settings = history, settings
 
-    def __call__(self, state: GraphState, thread_id: str) -> Steps[dict[str, Any]]:
+    def __call__(self, state: GraphState, run: Run) -> Steps[dict[str, Any]]:
         """The memory, in the order of the conversation, and the evidence of each gap."""
         view = view_of(state, self._history)
         with view.index.lock:
@@ -166,7 +167,8 @@ class Allocate:
 
     def _allocated(self, state: GraphState, view: WindowView) -> dict[str, Any]:
         by_gap = {id: r for r in state["rankings"] if (id := r["gap_id"]) is not None}
-        recent = self._recent(view) if self._settings.preset == "remember" else []
+        budget = state["usage"]["budget"]
+        recent = _recent(view, budget) if self._settings.preset == "remember" else []
         ids = {id for ranking in state["rankings"] for id in ranking["turn_ids"]} | set(recent)
         tokens = view.index.tokens[[_at(view, id) for id in ids]].tolist()
         cost = dict(zip(ids, tokens, strict=True))
@@ -179,13 +181,13 @@ class Allocate:
             "memory": memory,
             "gaps": gaps,
             "usage": {**state["usage"], "memory_tokens": used},
-            "degraded": [*state["degraded"], *self._shortcomings(view, memory)],
+            "degraded": [*state["degraded"], *_shortcomings(view, memory, budget)],
         }
 
     def _picks(
         self, state: GraphState, cost: Mapping[str, int], recent: Sequence[str]
     ) -> list[Pick]:
-        budget, shares = self._settings.budget, self._settings.allocate
+        budget, shares = state["usage"]["budget"], self._settings.allocate
         rankings = [ranking["turn_ids"] for ranking in state["rankings"]]
         pooled = [r["turn_ids"] for r in state["rankings"] if r["gap_id"] is None]
         if self._settings.preset == "paper":
@@ -208,27 +210,26 @@ class Allocate:
             recent_share=shares.recent_share,
         )
 
-    def _recent(self, view: WindowView) -> list[str]:
-        """Ids of the turns before the window, the latest first, as far as the budget reaches."""
-        ids = []
-        left = self._settings.budget
-        for at in range(view.history - 1, -1, -1):
-            left -= int(view.index.tokens[at])
-            ids.append(view.index.turns[at].id)
-            if left <= 0:
-                break
-        return ids
 
-    def _shortcomings(self, view: WindowView, memory: Sequence[MemoryTurn]) -> list[str]:
-        if memory or not view.history:
-            return []
-        shortest = int(view.index.tokens[: view.history].min())
-        if shortest > self._settings.budget:
-            return [
-                f"memory: no turn fits the budget of {self._settings.budget} tokens, "
-                f"the shortest has {shortest}"
-            ]
-        return ["memory: nothing in the history answers the window's gaps"]
+def _recent(view: WindowView, budget: int) -> list[str]:
+    """Ids of the turns before the window, the latest first, as far as the budget reaches."""
+    ids = []
+    left = budget
+    for at in range(view.history - 1, -1, -1):
+        left -= int(view.index.tokens[at])
+        ids.append(view.index.turns[at].id)
+        if left <= 0:
+            break
+    return ids
+
+
+def _shortcomings(view: WindowView, memory: Sequence[MemoryTurn], budget: int) -> list[str]:
+    if memory or not view.history:
+        return []
+    shortest = int(view.index.tokens[: view.history].min())
+    if shortest > budget:
+        return [f"memory: no turn fits the budget of {budget} tokens, the shortest has {shortest}"]
+    return ["memory: nothing in the history answers the window's gaps"]
 
 
 def _at(view: WindowView, turn_id: str) -> int:

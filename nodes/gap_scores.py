@@ -110,8 +110,7 @@ def _closeness(view: WindowView, gaps: Sequence[Gap]) -> Floats:
     """A power of the tokens between the middle of each turn and the gap's turn, as a logarithm."""
     tokens = view.index.tokens[: view.history].astype(np.float64)
     to_window = np.cumsum(tokens[::-1])[::-1] - tokens / 2
-    in_window = view.index.tokens[view.history :]
-    inside = np.array([in_window[: _place(view, gap)].sum() for gap in gaps], np.float64)
+    inside = np.array([sum(view.tokens[: _place(view, gap)]) for gap in gaps], np.float64)
     power = [_CLOSE + (_CLOSE_REFERENTIAL if gap["kind"] == "referential" else 0.0) for gap in gaps]
     distance = to_window + inside[:, np.newaxis] + _NEAR_TOKENS
     closeness: Floats = -np.array(power)[:, np.newaxis] * np.log(distance)

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from remember_graph.context import Run
 from remember_graph.errors import ModelError
 from remember_graph.history.chunk_index import ChunkIndex, ChunkScores
 from remember_graph.history.history import History
@@ -233,7 +234,7 @@ class Retrieve:
     def __init__(self, history: History, retriever: Retriever) -> None:
         self._history, self._retriever = history, retriever
 
-    def __call__(self, state: GraphState, thread_id: str) -> Steps[dict[str, Any]]:
+    def __call__(self, state: GraphState, run: Run) -> Steps[dict[str, Any]]:
         """The candidates of all gaps."""
         view = view_of(state, self._history)
         if not view.history:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from remember_graph.chat_models import Reply
+from remember_graph.context import Run
 from remember_graph.errors import ModelError
 from remember_graph.languages import detect_language
 from remember_graph.lenient_json import find_items, strip_thinking
@@ -201,7 +202,7 @@ class Summarize:
     def __init__(self, settings: Settings, *, by_model: bool) -> None:
         self._settings, self._by_model = settings, by_model
 
-    def __call__(self, state: GraphState, thread_id: str) -> Steps[dict[str, Any]]:
+    def __call__(self, state: GraphState, run: Run) -> Steps[dict[str, Any]]:
         """The summary, and the gaps with their status."""
         window = [Turn.from_dict(turn) for turn in state["window_turns"]]
         memory = [_as_turn(turn) for turn in state["memory"]]

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from remember_graph.context import Run
 from remember_graph.history.history import History
 from remember_graph.model_steps import Steps
 from remember_graph.nodes.fusion import best_first
@@ -104,7 +105,7 @@ class Refine:
     def __init__(self, history: History, refiner: Refiner) -> None:
         self._history, self._refiner = history, refiner
 
-    def __call__(self, state: GraphState, thread_id: str) -> Steps[dict[str, Any]]:
+    def __call__(self, state: GraphState, run: Run) -> Steps[dict[str, Any]]:
         """The rankings."""
         view = view_of(state, self._history)
         with view.index.lock:

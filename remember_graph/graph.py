@@ -8,9 +8,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from remember_graph.chat_models import load_chat_model
+from remember_graph.context import RememberContext
 from remember_graph.encoders import load_encoder
 from remember_graph.history.history import History
-from remember_graph.node import as_node
+from remember_graph.node import stage_node
 from remember_graph.nodes.detection import GapDetector
 from remember_graph.nodes.hybrid_retriever import Retriever
 from remember_graph.nodes.turn_refiner import Refiner
@@ -18,7 +19,7 @@ from remember_graph.settings import Settings
 from remember_graph.stages import create_stages
 from remember_graph.state import CatchUp, GraphInput, GraphState
 
-CatchUpGraph = CompiledStateGraph[GraphState, None, GraphInput, CatchUp]
+CatchUpGraph = CompiledStateGraph[GraphState, RememberContext, GraphInput, CatchUp]
 
 
 def build_graph(
@@ -61,10 +62,15 @@ def build_graph(
         retriever=retriever,
         refiner=refiner,
     )
-    graph = StateGraph(GraphState, input_schema=GraphInput, output_schema=CatchUp)
+    graph = StateGraph(
+        GraphState,
+        context_schema=RememberContext,
+        input_schema=GraphInput,
+        output_schema=CatchUp,
+    )
     names = list(stages)
     for name, stage in stages.items():
-        graph.add_node(name, as_node(name, stage, chat_model))
+        graph.add_node(name, stage_node(name, stage, chat_model))
     for before, after in zip([START, *names], [*names, END], strict=True):
         graph.add_edge(before, after)
     return graph.compile(checkpointer=checkpointer, name="remember_graph")

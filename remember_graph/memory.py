@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self, cast
 
+from remember_graph.chat_models import load_chat_model
+from remember_graph.context import RememberContext
 from remember_graph.encoders import load_encoder
 from remember_graph.errors import ConfigError
+from remember_graph.gathering import Gathered, Gathering, asked_window
 from remember_graph.graph import build_graph
 from remember_graph.history.history import History, Progress
 from remember_graph.history.opening import open_store
@@ -18,6 +21,7 @@ from remember_graph.history.selecting import parse_time
 from remember_graph.history.store import Forgotten, Namespace, Selection, StoredSummary
 from remember_graph.recall import Recalled, nearest_turns, recall
 from remember_graph.settings import Settings
+from remember_graph.stages import create_stages
 from remember_graph.state import CatchUp, GraphInput
 from remember_graph.types import AddReport, Turn, well_formed
 
@@ -35,7 +39,10 @@ class Memory:
 
     def __init__(self, history: History, *, model: Any = None) -> None:  # noqa: ANN401
         self.history = history
-        self.graph = build_graph(history, model=model)
+        chat_model = load_chat_model(model)
+        self.graph = build_graph(history, model=chat_model)
+        stages = create_stages(history, history.settings, model=chat_model)
+        self._gathering = Gathering(stages, chat_model)
 
     @classmethod
     def open(
@@ -162,6 +169,39 @@ class Memory:
         result = cast("CatchUp", await self.graph.ainvoke(_request(tenant, stream)))
         await asyncio.to_thread(store.save_summary, namespace, result, generation=generation)
         return result
+
+    def gather(
+        self,
+        stream: str,
+        window: Sequence[Turn] | None = None,
+        *,
+        tenant: str = "default",
+        budget: int | None = None,
+    ) -> Gathered:
+        """What a window leans on and does not say, from the turns of the stream before it.
+
+        Args:
+            stream: Which conversation.
+            window: The latest turns as somebody sees them, in the stream or not; default the
+                stream's own latest window.
+            tenant: Whose conversation.
+            budget: Most tokens of memory; default that of the settings.
+        """
+        context = RememberContext(budget=budget)
+        return self._gathering.run(asked_window(*_namespace(tenant, stream), window), context)
+
+    async def agather(
+        self,
+        stream: str,
+        window: Sequence[Turn] | None = None,
+        *,
+        tenant: str = "default",
+        budget: int | None = None,
+    ) -> Gathered:
+        """The async twin of `gather`."""
+        context = RememberContext(budget=budget)
+        asked = asked_window(*_namespace(tenant, stream), window)
+        return await self._gathering.arun(asked, context)
 
     def summaries(self, stream: str, *, tenant: str = "default") -> list[StoredSummary]:
         """The last 20 catch-ups of the stream, the latest first.

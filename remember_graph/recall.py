@@ -52,7 +52,7 @@ def recall(history: History, namespace: Namespace, query: str, *, k: int = 10) -
     _check(query, k)
     index = history.index(namespace)
     with index.lock:
-        view = WindowView(index, len(index), (Turn("", query),))
+        view = WindowView(index, len(index), (Turn("", query),), (0,))
         lacking = missing_vectors(history, namespace, index, len(index)) if len(index) else []
         vectors, degraded = embed_queries(history, index, [query])
         found: list[RecalledTurn] = []

@@ -139,14 +139,20 @@ class GraphInput(TypedDict, total=False):
     """Id of the window's first turn; default: cut by size."""
     window_last: str | None
     """Id of the window's last turn; default: the stream's last. Later turns are not seen."""
+    window_given: list[TurnDict]
+    """The window itself, where it is no stretch of the stream. Turns from its first one on are
+    not history."""
 
 
 class GraphState(CatchUp):
-    """Everything the nodes share. The first three are the input's, emptied once they are read."""
+    """Everything the nodes share. The first four are the input's, emptied once they are read."""
 
     turns: list[TurnDict]
     window_first: str | None
     window_last: str | None
+    window_given: list[TurnDict]
+    reader: str | None
+    """Who will read the summary."""
     window_turns: list[TurnDict]
     history_turns: int
     """How many turns of the stream come before the window."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from remember_graph.errors import UnknownTurnError
 from remember_graph.history.history import History
+from remember_graph.history.selecting import readable_time
 from remember_graph.history.store import Namespace
 from remember_graph.history.stream_index import StreamIndex
 from remember_graph.state import GraphState
@@ -22,11 +25,13 @@ class WindowView:
         index: The stream; its first `history` turns are the history.
         history: How many turns come before the window.
         turns: The window; a turn longer than the window is cut with a mark.
+        tokens: Of each turn of the window.
     """
 
     index: StreamIndex
     history: int
     turns: tuple[Turn, ...]
+    tokens: tuple[int, ...]
 
     @property
     def language(self) -> str | None:
@@ -58,6 +63,19 @@ def cut_view(
         return _cut(index, size, count_tokens, first, last)
 
 
+def cut_before(
+    index: StreamIndex, size: int, count_tokens: TokenCounter, now: datetime
+) -> WindowView:
+    """The view of the window as it was at a time; a turn without a time counts as earlier."""
+    with index.lock:
+        end = len(index)
+        while end and (readable_time(index.turns[end - 1].time) or now) > now:
+            end -= 1
+        if not end:
+            return WindowView(index, 0, (), ())
+        return _cut(index, size, count_tokens, None, index.turns[end - 1].id)
+
+
 def _cut(
     index: StreamIndex, size: int, count_tokens: TokenCounter, first: str | None, last: str | None
 ) -> WindowView:
@@ -66,12 +84,30 @@ def _cut(
         start = _position(index, "window_first", first)
         if start >= end:
             raise UnknownTurnError(f"`window_first` {first!r} comes after the window's last turn")
-        return WindowView(index, start, tuple(index.turns[start:end]))
+        return _view(index, start, index.turns[start:end], count_tokens)
     start = window_start(index.tokens, size, end=end)
     turns = index.turns[start:end]
     if len(turns) == 1:
         turns = [clip_turn(turns[0], size, count_tokens)]
-    return WindowView(index, start, tuple(turns))
+    return _view(index, start, turns, count_tokens)
+
+
+def given_view(index: StreamIndex, turns: Sequence[Turn], count_tokens: TokenCounter) -> WindowView:
+    """The view of a window that is no stretch of the stream.
+
+    History is what comes before the first of its turns that is in the stream; all of the stream
+    where none is.
+    """
+    with index.lock:
+        places = [place for turn in turns if (place := index.position(turn.id)) is not None]
+        return _view(index, min(places, default=len(index)), turns, count_tokens)
+
+
+def _view(
+    index: StreamIndex, history: int, turns: Sequence[Turn], count_tokens: TokenCounter
+) -> WindowView:
+    tokens = tuple(count_tokens(turn.line) for turn in turns)
+    return WindowView(index, history, tuple(turns), tokens)
 
 
 def _position(index: StreamIndex, name: str, turn_id: str) -> int:
@@ -84,5 +120,5 @@ def _position(index: StreamIndex, name: str, turn_id: str) -> int:
 def view_of(state: GraphState, history: History) -> WindowView:
     """The view that the first stage cut, found again by a later one."""
     index = history.index(Namespace(state["tenant"], state["stream"]))
-    turns = tuple(trusted_turn(**turn) for turn in state["window_turns"])
-    return WindowView(index, state["history_turns"], turns)
+    turns = [trusted_turn(**turn) for turn in state["window_turns"]]
+    return _view(index, state["history_turns"], turns, history.settings.count_tokens)

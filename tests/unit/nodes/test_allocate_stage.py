@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from remember_graph.context import Run
 from remember_graph.history.history import History
 from remember_graph.history.store import Namespace
 from remember_graph.model_steps import run
@@ -62,7 +63,7 @@ def _allocate(
         "usage": {"memory_tokens": 0, "budget": budget, "window_tokens": 10},
         "degraded": ["before"],
     }
-    return run(Allocate(log, settings)(cast("GraphState", state), ""), None)[0]
+    return run(Allocate(log, settings)(cast("GraphState", state), Run()), None)[0]
 
 
 def _evidence(*rankings: Ranking, **options: Any) -> list[list[str]]:

@@ -34,7 +34,7 @@ def _view(history: list[_Line], *, window: int = 1, vectors: Vectors | None = No
         pairs = zip(turns[: len(history)], vectors, strict=True)
         index.add([Record(turn, vector, "test/2") for turn, vector in pairs])
         index.add([Record(turn) for turn in turns[len(history) :]])
-    return WindowView(index, len(history), tuple(turns[len(history) :]))
+    return WindowView(index, len(history), tuple(turns[len(history) :]), (1,) * window)
 
 
 def _gap(
@@ -199,7 +199,7 @@ def test_a_chunk_that_answers_what_is_missing_is_worth_a_quarter_a_deviation() -
     turns = [Turn("Ana", text, id=text) for text in ("tundra", "mosses", "why")]
     index = StreamIndex(Deriver(lambda _: 1), language=None, chunk_tokens=1, chunk_overlap=0)
     index.add([Record(turn) for turn in turns])
-    view = WindowView(index, 2, (turns[2],))
+    view = WindowView(index, 2, (turns[2],), (1,))
     plain, asked = _scores(view, _missing(view, "nothing"), _missing(view, "tundra"))
 
     np.testing.assert_allclose(asked - plain, [0.25, -0.25], atol=1e-12)
@@ -207,7 +207,7 @@ def test_a_chunk_that_answers_what_is_missing_is_worth_a_quarter_a_deviation() -
 
 def test_a_turn_that_answers_the_rest_of_the_window_is_worth_three_tenths_a_deviation() -> None:
     view = _view([("Ana", "tundra"), ("Ana", "mosses")], window=2)
-    other = WindowView(view.index, 2, (view.turns[0], Turn("Kim", "tundra", id="3")))
+    other = WindowView(view.index, 2, (view.turns[0], Turn("Kim", "tundra", id="3")), (1, 1))
     gain = _scores(other, _gap(other)) - _scores(view, _gap(view))
 
     np.testing.assert_allclose(gain, [[0.3, -0.3]], atol=1e-12)

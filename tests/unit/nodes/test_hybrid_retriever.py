@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from remember_graph.context import Run
 from remember_graph.errors import ModelError
 from remember_graph.history.history import History
 from remember_graph.history.store import Namespace
@@ -88,7 +89,7 @@ def _stream(
     turns = [Turn("Ana", text, id=text) for text in texts]
     said = [Turn("Kim", f"why {at}", id=f"w{at}") for at in range(window)]
     history.add(_SPACE, [*turns, *said])
-    return history, WindowView(history.index(_SPACE), len(turns), tuple(said))
+    return history, WindowView(history.index(_SPACE), len(turns), tuple(said), (1,) * len(said))
 
 
 def _gap(query: str, *anchors: str, id: str = "g1", turn_id: str = "w0") -> Gap:
@@ -324,7 +325,7 @@ def _stage(texts: Sequence[str], preset: Any = "remember") -> dict[str, Any]:
         "degraded": ["before"],
     }
     stage = Retrieve(history, paper if preset == "paper" else remember)
-    return run(stage(cast("GraphState", state), ""), None)[0]
+    return run(stage(cast("GraphState", state), Run()), None)[0]
 
 
 @pytest.mark.parametrize("preset", ["remember", "paper"])

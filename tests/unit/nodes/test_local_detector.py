@@ -25,7 +25,7 @@ def _view(history: list[str], window: list[str], language: str | None = None) ->
     turns = [Turn("", text, id=str(number)) for number, text in enumerate(history + window)]
     index = StreamIndex(Deriver(lambda _: 5), language=language)
     index.add([Record(turn) for turn in turns])
-    return WindowView(index, len(history), tuple(turns[len(history) :]))
+    return WindowView(index, len(history), tuple(turns[len(history) :]), ())
 
 
 def _gaps(view: WindowView, **settings: int) -> list[Gap]:

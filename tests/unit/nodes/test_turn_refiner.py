@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+from remember_graph.context import Run
 from remember_graph.history.history import History
 from remember_graph.history.store import Namespace
 from remember_graph.model_steps import run
@@ -70,7 +71,7 @@ def _rank(
         "candidates": candidates,
     }
     refiner = PaperRefiner(history, settings) if preset == "paper" else RememberRefiner()
-    update, _ = run(Refine(history, refiner)(cast("GraphState", state), ""), None)
+    update, _ = run(Refine(history, refiner)(cast("GraphState", state), Run()), None)
     return cast("list[Ranking]", update["rankings"])
 
 

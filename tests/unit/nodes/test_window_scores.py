@@ -27,7 +27,7 @@ def _view(
     for at, turn in enumerate(turns):
         vector = np.array(vectors[at], np.float32) if vectors and at < len(history) else None
         index.add([Record(turn, vector, None if vector is None else "test/2")])
-    return WindowView(index, len(history), tuple(turns[len(history) :]))
+    return WindowView(index, len(history), tuple(turns[len(history) :]), ())
 
 
 def _score(view: WindowView, *tokens: int, vectors: Vectors | None = None) -> tuple[Floats, Floats]:
@@ -89,7 +89,7 @@ def test_function_words_are_none_of_the_five() -> None:
     turn = Turn("", "the and of to kilns glow", id="0")
     index = StreamIndex(Deriver(lambda _: 100), language="en")
     index.add([Record(turn)])
-    _, pooled = _score(WindowView(index, 1, (Turn("", "nothing", id="1"),)))
+    _, pooled = _score(WindowView(index, 1, (Turn("", "nothing", id="1"),), (1,)))
 
     assert np.isneginf(pooled).all()
 
