@@ -24,6 +24,9 @@ _PLACEHOLDERS = {"image": "image", "image_url": "image", "audio": "audio", "vide
 def turns_of(messages: Sequence[BaseMessage], *, thread: str | None = None) -> list[Turn]:
     """The turns that the messages make, in order; each answers the one before.
 
+    A call of tools at the end becomes a turn when all its results are there, or when somebody
+    goes on without them.
+
     Args:
         messages: As they stand in an agent's state.
         thread: Names the conversation inside its stream.
@@ -38,12 +41,23 @@ def turns_of(messages: Sequence[BaseMessage], *, thread: str | None = None) -> l
         message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)
     }
     turns: list[Turn] = []
-    for message in messages:
+    for message in messages[: len(messages) - _unfinished(messages, results)]:
         text = _said(message, results)
         if text and not is_made_up(message):
             before = turns[-1].id if turns else None
             turns.append(_turn(message, text, before, thread, len(turns)))
     return turns
+
+
+def _unfinished(messages: Sequence[BaseMessage], results: dict[str, ToolMessage]) -> int:
+    """How many messages at the end are a call of tools that have not all answered yet."""
+    for back, message in enumerate(reversed(messages), start=1):
+        if isinstance(message, AIMessage):
+            calls = [call.get("id") or "" for call in message.tool_calls]
+            return back if any(id not in results for id in calls) else 0
+        if not isinstance(message, ToolMessage):
+            break
+    return 0
 
 
 def is_made_up(message: BaseMessage) -> bool:

@@ -108,14 +108,15 @@ class History:
             retired=self._retire(namespace).turns if added else 0,
         )
 
-    def edit(self, namespace: Namespace, turn: Turn) -> bool:
+    def edit(self, namespace: Namespace, turn: Turn, *, wipe: bool = True) -> bool:
         """Put the turn in the place of the one with its id; whether there was one.
 
         The old text, its terms and vectors are gone; summaries that rested on it become stale.
+        See `TurnStore.edit` for `wipe`.
         """
         (record,) = self._records([replace(turn, edited=True)])
         self.forget_queries()  # window turns are queries, and this may be one of them
-        there = self.store.edit(namespace, record)
+        there = self.store.edit(namespace, record, wipe=wipe)
         if there and self.background is not None:
             self.background.ask(namespace)
         return there
@@ -124,6 +125,11 @@ class History:
         """Remove turns and all that was made of them; see `TurnStore.forget` for `wipe`."""
         with self._dropping(lambda name: name == namespace):
             return self.store.forget(namespace, selection, wipe=wipe)
+
+    def hide(self, namespace: Namespace, ids: Sequence[str], *, hidden: bool = True) -> int:
+        """Leave turns out of searches, or take them in again; how many that changed."""
+        self.forget_queries()
+        return self.store.hide(namespace, ids, hidden=hidden)
 
     def forget_tenant(self, tenant: str) -> Forgotten:
         """Remove every stream of a tenant."""

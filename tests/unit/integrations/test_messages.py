@@ -66,6 +66,7 @@ def test_parallel_calls_keep_their_own_results_and_a_missing_one_is_named() -> N
         AIMessage("", id="1", tool_calls=[_call("a", x=1), _call("b", x=2), _call("c", x=3)]),
         ToolMessage("two", tool_call_id="b", id="2"),
         ToolMessage("", tool_call_id="c", id="3"),
+        HumanMessage("And?", id="4"),
     ]
 
     assert turns_of(said)[0].text == (
@@ -106,4 +107,14 @@ def test_messages_without_an_id_get_the_same_one_on_every_look() -> None:
 def test_arguments_that_are_no_json_are_written_out() -> None:
     said = AIMessage("", id="1", tool_calls=[_call("c", when={1})])
 
-    assert turns_of([said])[0].text == '[search({"when": "{1}"}) → no result]'
+    turns = turns_of([said, ToolMessage("Yes", tool_call_id="c")])
+
+    assert turns[0].text == '[search({"when": "{1}"}) → Yes]'
+
+
+def test_a_call_at_the_end_waits_for_all_its_results() -> None:
+    call = AIMessage("", id="2", tool_calls=[_call("a"), _call("b")])
+    said = [HumanMessage("Hi", id="1"), call, ToolMessage("one", tool_call_id="a")]
+
+    assert [turn.id for turn in turns_of(said)] == ["1"]
+    assert len(turns_of([*said, ToolMessage("two", tool_call_id="b")])) == 2
