@@ -62,6 +62,7 @@ def ask_for_summary(
     settings: SummarizeSettings,
     *,
     language: str | None = None,
+    reader: str | None = None,
     may_retry: bool = True,
 ) -> Steps[tuple[Summary, list[str]] | str]:
     """The steps of model writing: the summary and what went wrong with it, or why there is none.
@@ -72,6 +73,7 @@ def ask_for_summary(
         gaps: Told to the model as what the window leaves open; none in the `paper` preset.
         settings: How many sentences, how long an answer.
         language: To write in; None follows the conversation.
+        reader: Who will read it.
         may_retry: Whether the spare call is left.
     """
     prompt = render(
@@ -79,6 +81,7 @@ def ask_for_summary(
         window=quote_turns(window, "w"),
         memory=quote_turns(memory, "m") or "(nothing earlier)",
         gaps=_gap_lines(gaps, window, memory),
+        reader=f"<reader>{one_line(reader)}</reader>\n\n" if reader else "",
         max_sentences=str(settings.max_sentences),
         language=f"Write in this language: {language}." if language else _FOLLOW_LANGUAGE,
     )
@@ -215,6 +218,7 @@ class Summarize:
                 state["gaps"] if self._settings.preset == "remember" else [],
                 self._settings.summarize,
                 language=self._settings.language,
+                reader=state.get("reader"),
                 may_retry=not state["spare_used"],
             )
         if isinstance(outcome, tuple):

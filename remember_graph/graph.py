@@ -15,6 +15,7 @@ from remember_graph.node import stage_node
 from remember_graph.nodes.detection import GapDetector
 from remember_graph.nodes.hybrid_retriever import Retriever
 from remember_graph.nodes.turn_refiner import Refiner
+from remember_graph.retrying import connection_retries
 from remember_graph.settings import Settings
 from remember_graph.stages import create_stages
 from remember_graph.state import CatchUp, GraphInput, GraphState
@@ -43,7 +44,8 @@ def build_graph(
         detector: In place of the model and the local detector.
         retriever: In place of the preset's.
         refiner: In place of the preset's.
-        checkpointer: Keeps the state of each thread.
+        checkpointer: Keeps the state of each thread; inside another graph None takes that
+            graph's, False none.
 
     Example:
         >>> graph = build_graph(embeddings="none")
@@ -70,7 +72,8 @@ def build_graph(
     )
     names = list(stages)
     for name, stage in stages.items():
-        graph.add_node(name, stage_node(name, stage, chat_model))
+        node = stage_node(name, stage, chat_model)
+        graph.add_node(name, node, retry_policy=connection_retries())
     for before, after in zip([START, *names], [*names, END], strict=True):
         graph.add_edge(before, after)
     return graph.compile(checkpointer=checkpointer, name="remember_graph")

@@ -40,7 +40,8 @@ class Memory:
     def __init__(self, history: History, *, model: Any = None) -> None:  # noqa: ANN401
         self.history = history
         chat_model = load_chat_model(model)
-        self.graph = build_graph(history, model=chat_model)
+        # Asked inside somebody's graph, it must not write to that graph's checkpointer.
+        self.graph = build_graph(history, model=chat_model, checkpointer=False)
         stages = create_stages(history, history.settings, model=chat_model)
         self._gathering = Gathering(stages, chat_model)
 
@@ -149,24 +150,45 @@ class Memory:
         """
         return nearest_turns(self.history, _namespace(tenant, stream), text, k=k)
 
-    def catch_up(self, stream: str, *, tenant: str = "default") -> CatchUp:
+    def catch_up(
+        self,
+        stream: str,
+        *,
+        tenant: str = "default",
+        budget: int | None = None,
+        reader: str | None = None,
+        now: str | None = None,
+    ) -> CatchUp:
         """The latest window of a stream, told so that it can be understood on its own.
 
         Args:
             stream: Which conversation.
             tenant: Whose conversation.
+            budget: Most tokens of memory; default that of the settings.
+            reader: Who will read it; a model is told, and speaks to them.
+            now: ISO 8601; later turns are not seen.
         """
+        context = _context(tenant, stream, budget, reader, now)
         namespace = _namespace(tenant, stream)
         generation = self.history.store.generation(namespace)
-        result = cast("CatchUp", self.graph.invoke(_request(tenant, stream)))
+        result = cast("CatchUp", self.graph.invoke(_request(namespace), context=context))
         self.history.store.save_summary(namespace, result, generation=generation)
         return result
 
-    async def acatch_up(self, stream: str, *, tenant: str = "default") -> CatchUp:
+    async def acatch_up(
+        self,
+        stream: str,
+        *,
+        tenant: str = "default",
+        budget: int | None = None,
+        reader: str | None = None,
+        now: str | None = None,
+    ) -> CatchUp:
         """The async twin of `catch_up`."""
+        context = _context(tenant, stream, budget, reader, now)
         namespace, store = _namespace(tenant, stream), self.history.store
         generation = await asyncio.to_thread(store.generation, namespace)
-        result = cast("CatchUp", await self.graph.ainvoke(_request(tenant, stream)))
+        result = cast("CatchUp", await self.graph.ainvoke(_request(namespace), context=context))
         await asyncio.to_thread(store.save_summary, namespace, result, generation=generation)
         return result
 
@@ -325,6 +347,13 @@ def _namespace(tenant: str, stream: str) -> Namespace:
     return Namespace(well_formed(tenant), well_formed(stream))
 
 
-def _request(tenant: str, stream: str) -> GraphInput:
-    namespace = _namespace(tenant, stream)
+def _request(namespace: Namespace) -> GraphInput:
     return {"tenant": namespace.tenant, "stream": namespace.stream}
+
+
+def _context(
+    tenant: str, stream: str, budget: int | None, reader: str | None, now: str | None
+) -> RememberContext:
+    """Said in full: inside somebody's graph the run would else get that graph's context."""
+    namespace = _namespace(tenant, stream)
+    return RememberContext(namespace.tenant, namespace.stream, budget, reader, now)
