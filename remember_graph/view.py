@@ -36,7 +36,8 @@ class WindowView:
     @property
     def language(self) -> str | None:
         """The language of history and window, where it can be told."""
-        return self.index.language_at(self.history + len(self.turns))
+        # A given window need not be in the stream.
+        return self.index.language_at(min(self.history + len(self.turns), len(self.index)))
 
 
 def cut_view(
@@ -66,11 +67,14 @@ def cut_view(
 def cut_before(
     index: StreamIndex, size: int, count_tokens: TokenCounter, now: datetime
 ) -> WindowView:
-    """The view of the window as it was at a time; a turn without a time counts as earlier."""
+    """The view of the window as it was at a time; a turn without one is as old as that before."""
     with index.lock:
         end = len(index)
-        while end and (readable_time(index.turns[end - 1].time) or now) > now:
-            end -= 1
+        for at in range(len(index) - 1, -1, -1):
+            time = readable_time(index.turns[at].time)
+            if time is not None and time <= now:
+                break
+            end = at if time is not None else end
         if not end:
             return WindowView(index, 0, (), ())
         return _cut(index, size, count_tokens, None, index.turns[end - 1].id)
