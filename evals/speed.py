@@ -7,8 +7,6 @@ machine and data, and their ratio. A baseline that is not installed leaves a row
 from __future__ import annotations
 
 import json
-import os
-import platform
 import resource
 import subprocess
 import sys
@@ -16,13 +14,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypedDict, cast
-
-import numpy as np
+from typing import cast
 
 from remember_graph.context import Run
 from remember_graph.evals.pipeline_methods import RecordedDetector
 from remember_graph.evals.speed_baselines import chroma, chroma_missing, fts5, rebuild
+from remember_graph.evals.speed_rows import Row, SpeedReport, machine, percentiles, row
 from remember_graph.evals.speed_stream import synthetic_turns
 from remember_graph.history.history import History
 from remember_graph.history.sqlite_store import SQLiteStore
@@ -42,27 +39,6 @@ _ADDED_AT_ONCE = 20_000
 Progress = Callable[[int, int], None]
 
 
-class Row(TypedDict):
-    """One measurement."""
-
-    name: str
-    history_tokens: int | None
-    value: float | None
-    unit: str
-    baseline: str | None
-    """What it is compared with, or why there is nothing."""
-    baseline_value: float | None
-    ratio: float | None
-    """Baseline over value for times; above 1 the product is faster."""
-
-
-class SpeedReport(TypedDict):
-    """What `bench --json` prints."""
-
-    machine: dict[str, str | int]
-    rows: list[Row]
-
-
 def measure_speed(
     encoder: TextEncoder | None, *, full: bool = False, on_progress: Progress | None = None
 ) -> SpeedReport:
@@ -80,37 +56,7 @@ def measure_speed(
         rows += part
         if on_progress is not None:
             on_progress(done + 1, steps)
-    return {"machine": _machine(), "rows": rows}
-
-
-def _machine() -> dict[str, str | int]:
-    return {
-        "python": platform.python_version(),
-        "processor": platform.machine(),
-        "cores": os.cpu_count() or 0,
-        "numpy": np.__version__,
-    }
-
-
-def _row(
-    name: str,
-    value: float | None,
-    unit: str,
-    tokens: int | None = None,
-    baseline: str | None = None,
-    baseline_value: float | None = None,
-) -> Row:
-    both = value is not None and baseline_value is not None and value > 0
-    ratio = round(cast("float", baseline_value) / cast("float", value), 2) if both else None
-    return {
-        "name": name,
-        "history_tokens": tokens,
-        "value": None if value is None else round(value, 3),
-        "unit": unit,
-        "baseline": baseline,
-        "baseline_value": None if baseline_value is None else round(baseline_value, 3),
-        "ratio": ratio,
-    }
+    return {"machine": machine(), "rows": rows}
 
 
 def _at(tokens: int, encoder: TextEncoder | None) -> Iterator[Row]:
@@ -119,14 +65,14 @@ def _at(tokens: int, encoder: TextEncoder | None) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="remember-graph-bench-") as folder:
         path = Path(folder) / "history.db"
         if tokens <= _REBUILD_TO:
-            yield _row("ingest without vectors", _ingest(turns, None, None), "turns/s", tokens)
+            yield row("ingest without vectors", _ingest(turns, None, None), "turns/s", tokens)
         kind = "with vectors" if encoder else "without vectors, file"
-        yield _row(f"ingest {kind}", _ingest(turns, encoder, path), "turns/s", tokens)
-        yield _row("file size", path.stat().st_size / 2**20, "MiB", tokens)
+        yield row(f"ingest {kind}", _ingest(turns, encoder, path), "turns/s", tokens)
+        yield row("file size", path.stat().st_size / 2**20, "MiB", tokens)
         history, opened = _cold_open(path, encoder)
-        yield _row("cold open", opened, "ms", tokens)
+        yield row("cold open", opened, "ms", tokens)
         yield from _window_rows(history, turns, encoder, tokens)
-        yield _row("resident memory", _resident_mib(), "MiB", tokens)
+        yield row("resident memory", _resident_mib(), "MiB", tokens)
         history.close()
 
 
@@ -155,7 +101,7 @@ def _window_rows(
 ) -> Iterator[Row]:
     window = turns[-_WINDOW_TURNS:]
     queries = [_query(turn) for turn in window[:_GAPS]]
-    p50, p95 = _percentiles(_build(history, window, queries), 15)
+    p50, p95 = percentiles(_build(history, window, queries), 15)
     against: list[tuple[str, Callable[[], Callable[[], object]] | None]] = []
     past = turns[:-_WINDOW_TURNS]
     if encoder is not None and tokens <= _REBUILD_TO:
@@ -171,11 +117,11 @@ def _window_rows(
         else:
             against.append((missing or "no vectors", None))
     name = f"window build, {_GAPS} gaps"
-    yield _row(f"{name}, p50", p50, "ms", tokens)
-    yield _row(f"{name}, p95", p95, "ms", tokens)
+    yield row(f"{name}, p50", p50, "ms", tokens)
+    yield row(f"{name}, p95", p95, "ms", tokens)
     for label, make in against:
-        value = None if make is None else _percentiles(make(), 3)[0]
-        yield _row(f"{name}, p50", p50, "ms", tokens, label, value)
+        value = None if make is None else percentiles(make(), 3)[0]
+        yield row(f"{name}, p50", p50, "ms", tokens, label, value)
 
 
 def _query(turn: Turn) -> str:
@@ -212,17 +158,6 @@ def _build(
     return build
 
 
-def _percentiles(call: Callable[[], object], times: int) -> tuple[float, float]:
-    """Median and 95th percentile in milliseconds, after one call that warms up."""
-    call()
-    taken = []
-    for _ in range(times):
-        started = time.perf_counter()
-        call()
-        taken.append((time.perf_counter() - started) * 1_000)
-    return float(np.percentile(taken, 50)), float(np.percentile(taken, 95))
-
-
 def _resident_mib() -> float:
     """Of this process at its highest so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -233,13 +168,13 @@ def _start_up() -> Iterator[Row]:
     """What a new process costs before it does anything, and a whole `catchup`."""
     ours = _fresh_process("import remember_graph")
     theirs = _fresh_process("import langgraph.graph")
-    yield _row("import remember_graph", ours, "ms", None, "import langgraph.graph", theirs)
+    yield row("import remember_graph", ours, "ms", None, "import langgraph.graph", theirs)
     with tempfile.TemporaryDirectory(prefix="remember-graph-bench-") as folder:
         path = Path(folder) / "chat.jsonl"
         lines = (json.dumps(turn.to_dict()) for turn in synthetic_turns(_REBUILD_TO))
         path.write_text("\n".join(lines), "utf-8")
         code = f"from remember_graph.cli import main; main(['catchup', {str(path)!r}, '--json'])"
-        yield _row("cold catchup", _fresh_process(code, times=1), "ms", _REBUILD_TO)
+        yield row("cold catchup", _fresh_process(code, times=1), "ms", _REBUILD_TO)
 
 
 def _fresh_process(code: str, times: int = 3) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,18 @@ _WHOLE = re.compile(r"<s>|</s>|<unk>|\u2581| \Z")
 _WORDS_KEPT, _LONGEST_KEPT = 65_536, 32  # letters; in scripts without spaces a text is one word
 
 
+@contextmanager
+def _logging_left_alone() -> Iterator[None]:
+    """Wordllama sets up the root logger on import, which is its user's to do."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
 class WordLlamaEncoder:
     """Unit vectors of static word embeddings, about 20,000 turns a second on two cores.
 
@@ -35,7 +49,8 @@ class WordLlamaEncoder:
 
     def __init__(self) -> None:
         try:
-            import wordllama
+            with _logging_left_alone():
+                import wordllama
         except ImportError as error:
             raise MissingExtraError(
                 "wordllama is not installed; run: pip install 'remember-graph[local]'"

@@ -14,8 +14,10 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from remember_graph.history import sql_statements as sql
-from remember_graph.history.nearest import nearest
+from remember_graph.history.nearest import closest
 from remember_graph.history.sql_rows import DERIVED, TURN, derived_of, turn_of, turn_row
 from remember_graph.history.store import (
     SUMMARIES_KEPT,
@@ -29,6 +31,7 @@ from remember_graph.history.store import (
     Vector,
     turns_of,
 )
+from remember_graph.protocols import Vectors
 from remember_graph.types import Turn
 
 
@@ -218,7 +221,25 @@ class SqlStore(ABC):
         self, namespace: Namespace, model: str, queries: Sequence[Vector], k: int
     ) -> list[list[Near]]:
         """See `TurnStore`."""
-        return nearest(self.vectors(namespace, model), queries, k)
+        query = (
+            "SELECT position, vector FROM vectors WHERE stream_id = ? AND model = ? "
+            "ORDER BY position"
+        )
+        with self._reading() as connection:
+            stream = sql.find(connection, namespace)
+            rows = connection.execute(query, (stream.id, model)).fetchall() if stream else []
+        return [self._closest(rows, query, k) for query in queries]
+
+    def _closest(self, rows: Sequence[Any], query: Vector, k: int) -> list[Near]:
+        positions, vectors = self._matrix(rows, len(query))
+        return closest(positions, vectors, query, k)
+
+    def _matrix(self, rows: Sequence[Any], width: int) -> tuple[list[int], Vectors]:
+        """Positions and vectors of those rows whose vector has so many numbers."""
+        read = ((position, self._from_column(value)) for position, value in rows)
+        fitting = {position: vector for position, vector in read if len(vector) == width}
+        vectors = np.stack(list(fitting.values())) if fitting else np.zeros((0, width), np.float32)
+        return list(fitting), vectors
 
     def drop_vectors(self, namespace: Namespace, *, keep_model: str) -> int:
         """See `TurnStore`."""

@@ -13,12 +13,16 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from remember_graph.errors import HistoryError
 from remember_graph.history.sql_store import SqlStore
 from remember_graph.history.sqlite_schema import SCHEMA_VERSION, migrate
 from remember_graph.history.sqlite_vectors import half, vector_blob, vector_of
 from remember_graph.history.store import Vector
+from remember_graph.protocols import Vectors
 
 _BUSY_TIMEOUT_S = 60
 
@@ -125,6 +129,12 @@ class SQLiteStore(SqlStore):
 
     def _from_column(self, value: bytes) -> Vector:
         return vector_of(value)
+
+    def _matrix(self, rows: Sequence[Any], width: int) -> tuple[list[int], Vectors]:
+        size = len(vector_blob(np.zeros(width, np.float32)))
+        fitting = [row for row in rows if len(row[1]) == size]
+        vectors = vector_of(b"".join(value for _, value in fitting)).reshape(-1, width)
+        return [position for position, _ in fitting], vectors
 
     def close(self) -> None:
         """See `TurnStore`."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -194,3 +196,14 @@ def test_wordllama_puts_a_text_together_from_its_words(wordllama_encoder: Any, t
     own = wordllama_encoder._model.tokenizer.encode(text, add_special_tokens=False).ids
 
     assert wordllama_encoder._tokenise([text]) == [own]
+
+
+def test_loading_wordllama_leaves_the_users_logging_alone() -> None:
+    pytest.importorskip("wordllama", reason="needs remember-graph[local]")
+    code = (
+        "import logging; from remember_graph.encoders import load_encoder; "
+        "load_encoder('wordllama'); root = logging.getLogger(); "
+        "assert (root.handlers, root.level) == ([], logging.WARNING), (root.handlers, root.level)"
+    )
+
+    subprocess.run([sys.executable, "-c", code], check=True)
