@@ -232,11 +232,16 @@ def setup_error(what: str, error: Exception) -> ConfigError | MissingExtraError 
     """
     if isinstance(error, ImportError):
         named = _PIP_PACKAGE.search(str(error))
-        how = f"run: pip install {named.group(1)}" if named else first_line(error)
+        how = f"run: pip install {_dashed(named.group(1))}" if named else first_line(error)
         return MissingExtraError(f"{what} needs a package that is not installed; {how}")
     if isinstance(error, ValueError):
         return ConfigError(f"{what} is not known: {first_line(error)}")
     return ModelError(f"{what} could not be set up: {first_line(error)}")
+
+
+def _dashed(package: str) -> str:
+    """The name that pip shows; older releases of LangChain name the module."""
+    return package.replace("_", "-")
 
 
 def first_line(error: Exception) -> str:

@@ -329,8 +329,8 @@ def test_a_summary_that_quotes_a_turn_that_was_edited_meanwhile_is_not_kept(
     graph = memory.graph
 
     class _EditsMeanwhile:
-        def invoke(self, request: Any) -> Any:
-            result = graph.invoke(request)
+        def invoke(self, request: Any, context: Any) -> Any:
+            result = graph.invoke(request, context=context)
             memory.edit("chat", Turn("Ana", "public", id="a"))
             return result
 
