@@ -77,6 +77,9 @@ def _as_text(document: Any, *, ascii_only: bool = False) -> str:  # noqa: ANN401
 @contextmanager
 def progress(label: str) -> Iterator[Advance]:
     """A progress bar on stderr; nothing where stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
     bar = Progress(
         TextColumn(label),
         BarColumn(),
@@ -84,7 +87,6 @@ def progress(label: str) -> Iterator[Advance]:
         TimeRemainingColumn(),
         console=messages(),
         transient=True,
-        disable=not sys.stderr.isatty(),
     )
     with bar:
         task = bar.add_task(label, total=None)
