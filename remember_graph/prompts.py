@@ -16,7 +16,9 @@ from remember_graph.chat_models import Message
 from remember_graph.types import Turn
 
 # Possessive: blanks are never given back, so that a long run of them takes linear time.
-_TAGS = re.compile(r"<(?=\s*+(?:/\s*+)?(?:window|memory|gaps|rules|reader)\b)", re.IGNORECASE)
+_TAGS = re.compile(
+    r"<(?=\s*+(?:/\s*+)?(?:window|memory|earlier_turns|gaps|rules|reader)\b)", re.IGNORECASE
+)
 _PARTS = re.compile(r"^## (system|user)\n", re.MULTILINE)
 
 

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
+from langgraph.store.memory import InMemoryStore as LangGraphInMemoryStore
 
 from remember_graph.errors import HistoryError
 from remember_graph.history.in_memory_store import InMemoryStore
@@ -27,6 +28,7 @@ from remember_graph.history.store import (
     TurnStore,
     Vector,
 )
+from remember_graph.integrations.base_store import BaseStoreLog
 from remember_graph.types import Turn
 
 NAMESPACE = Namespace("default", "chat")
@@ -74,6 +76,12 @@ def _chroma_http(request: pytest.FixtureRequest, folder: Path) -> OpenStore:
     return lambda: ChromaStore.over_http("127.0.0.1", port, log=folder / "turns.db")
 
 
+def _langgraph_store(request: pytest.FixtureRequest, folder: Path) -> OpenStore:
+    """The user's store outlives the logs over it."""
+    store = LangGraphInMemoryStore()
+    return lambda: BaseStoreLog(store)
+
+
 # Each gives a way to open one log that is empty at first, as often as a test likes.
 _BACKENDS: dict[str, Callable[[pytest.FixtureRequest, Path], OpenStore]] = {
     "memory": _memory,
@@ -81,6 +89,7 @@ _BACKENDS: dict[str, Callable[[pytest.FixtureRequest, Path], OpenStore]] = {
     "postgres": _postgres,
     "chroma": _chroma,
     "chroma over http": _chroma_http,
+    "langgraph store": _langgraph_store,
 }
 _PERSISTENT = [name for name in _BACKENDS if name != "memory"]
 _SHARED = [name for name in _PERSISTENT if name != "chroma"]  # open several times at once
