@@ -43,12 +43,16 @@ class Changes:
     show: list[str] = field(default_factory=list)
 
 
-def changes(log: Sequence[Logged], current: Sequence[Turn]) -> Changes:
+def changes(log: Sequence[Logged], current: Sequence[Turn], before: Sequence[Turn] = ()) -> Changes:
     """What to do to the log of one thread.
+
+    What was forgotten or edited in the log meanwhile stays so, though the messages still say it:
+    a turn that is gone and that another one follows was there once.
 
     Args:
         log: All turns of the thread, in the order of their arrival.
         current: The turns that its messages make now.
+        before: The turns that its messages made when they were last brought in, where known.
 
     Example:
         >>> said = [Logged(Turn("a", "Hi", id="1")), Logged(Turn("b", "Oh", id="2", reply_to="1"))]
@@ -57,17 +61,25 @@ def changes(log: Sequence[Logged], current: Sequence[Turn]) -> Changes:
     """
     by_id = {one.turn.id: one for one in log}
     known = [turn for turn in current if turn.id in by_id]
+    last = {turn.id: turn.line for turn in before}
+    gone = ({one.turn.reply_to for one in log} | last.keys()) - by_id.keys()
     visible = _cut_away(log, by_id, known[0].id if known else None) | {turn.id for turn in current}
     return Changes(
-        add=_linked([turn for turn in current if turn.id not in by_id], log, visible),
+        add=_linked([one for one in current if one.id not in by_id.keys() | gone], log, visible),
         edit=[
             replace(turn, reply_to=by_id[turn.id].turn.reply_to)
             for turn in known
-            if by_id[turn.id].turn.line != turn.line
+            if _was_replaced(by_id[turn.id].turn, turn, last.get(turn.id))
         ],
         hide=[one.turn.id for one in log if not one.hidden and one.turn.id not in visible],
         show=[one.turn.id for one in log if one.hidden and one.turn.id in visible],
     )
+
+
+def _was_replaced(logged: Turn, now: Turn, before: str | None) -> bool:
+    """Whether the message says something else now, and it is not the log that was edited."""
+    changed = not logged.edited if before is None else before != now.line
+    return logged.line != now.line and changed
 
 
 def _cut_away(log: Sequence[Logged], by_id: Mapping[str, Logged], first: str | None) -> set[str]:

@@ -77,7 +77,7 @@ class ConversationLog:
                 return Changes(add=added)
         log = self._history.store.read(namespace)
         own = [Logged(one.turn, one.hidden) for one in log if one.turn.thread == thread]
-        return changes(own, current)
+        return changes(own, current, seen.turns if seen else ())
 
     def _apply(self, namespace: Namespace, found: Changes) -> None:
         if found.hide:

@@ -51,7 +51,7 @@ class Found:
 @dataclass(frozen=True, slots=True)
 class _Asked:
     user_turn: _UserTurn
-    visible: frozenset[str | None]
+    visible: frozenset[str]
     kept: Gathered | None
     window: list[Turn]  # empty where the memory is kept
 
@@ -73,7 +73,7 @@ class TurnRecall:
         if asked is None:
             return None
         gathered = asked.kept or self._memory.gather(
-            where.stream, asked.window, tenant=where.tenant
+            where.stream, asked.window, tenant=where.tenant, visible=asked.visible
         )
         return self._found(asked, gathered)
 
@@ -85,7 +85,7 @@ class TurnRecall:
         if asked is None:
             return None
         gathered = asked.kept or await self._memory.agather(
-            where.stream, asked.window, tenant=where.tenant
+            where.stream, asked.window, tenant=where.tenant, visible=asked.visible
         )
         return self._found(asked, gathered)
 
@@ -98,10 +98,20 @@ class TurnRecall:
             return None
         generation = self._memory.history.store.generation(where)
         user_turn = _UserTurn(where, thread, person.id or "", text_of(person.content), generation)
+        visible = frozenset(one.id for one in (*request.messages, *said) if one.id)
         kept = self._kept.get(user_turn)
+        if kept is None and self._shows_all(where, visible):
+            return None
         window = [] if kept else self._window(where, thread, said)
-        visible = frozenset(message.id for message in (*request.messages, *said))
         return _Asked(user_turn, visible, kept, window) if kept or window else None
+
+    def _shows_all(self, where: Namespace, visible: frozenset[str]) -> bool:
+        """Whether every turn of the stream is in the request: then there is nothing to recall."""
+        index = self._memory.history.index(where)
+        with index.lock:
+            if len(index) > len(visible):
+                return False
+            return len(index) == sum(index.position(id) is not None for id in visible)
 
     def _window(
         self, where: Namespace, thread: str | None, said: Sequence[BaseMessage]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from remember_graph.context import Run
 from remember_graph.history.history import History
@@ -166,9 +166,10 @@ class Allocate:
         yield  # a stage is a generator, this one asks no model
 
     def _allocated(self, state: GraphState, view: WindowView) -> dict[str, Any]:
+        budget, visible = state["usage"]["budget"], set(state.get("visible") or [])
+        state = cast("GraphState", {**state, "rankings": _without(state["rankings"], visible)})
         by_gap = {id: r for r in state["rankings"] if (id := r["gap_id"]) is not None}
-        budget = state["usage"]["budget"]
-        recent = _recent(view, budget) if self._settings.preset == "remember" else []
+        recent = _recent(view, budget, visible) if self._settings.preset == "remember" else []
         ids = {id for ranking in state["rankings"] for id in ranking["turn_ids"]} | set(recent)
         tokens = view.index.tokens[[_at(view, id) for id in ids]].tolist()
         cost = dict(zip(ids, tokens, strict=True))
@@ -178,10 +179,11 @@ class Allocate:
         memory = [_memory_turn(view, pick, cost[pick.turn_id], gaps) for pick in picks]
         used = sum(turn["tokens"] for turn in memory)
         return {
+            "visible": [],
             "memory": memory,
             "gaps": gaps,
             "usage": {**state["usage"], "memory_tokens": used},
-            "degraded": [*state["degraded"], *_shortcomings(view, memory, budget)],
+            "degraded": [*state["degraded"], *_shortcomings(view, memory, budget, visible)],
         }
 
     def _picks(
@@ -211,11 +213,26 @@ class Allocate:
         )
 
 
-def _recent(view: WindowView, budget: int) -> list[str]:
+def _without(rankings: Sequence[Ranking], visible: set[str]) -> list[Ranking]:
+    """The rankings without the turns that need not be told."""
+    if not visible:
+        return list(rankings)
+    left: list[Ranking] = []
+    for ranking in rankings:
+        pairs = zip(ranking["turn_ids"], ranking["scores"], strict=True)
+        kept = [(id, score) for id, score in pairs if id not in visible]
+        ids, scores = [id for id, _ in kept], [score for _, score in kept]
+        left.append({**ranking, "turn_ids": ids, "scores": scores})
+    return left
+
+
+def _recent(view: WindowView, budget: int, visible: set[str]) -> list[str]:
     """Ids of the turns before the window, the latest first, as far as the budget reaches."""
     ids = []
     left = budget
     for at in range(view.history - 1, -1, -1):
+        if view.index.turns[at].id in visible:
+            continue
         left -= int(view.index.tokens[at])
         ids.append(view.index.turns[at].id)
         if left <= 0:
@@ -223,8 +240,10 @@ def _recent(view: WindowView, budget: int) -> list[str]:
     return ids
 
 
-def _shortcomings(view: WindowView, memory: Sequence[MemoryTurn], budget: int) -> list[str]:
-    if memory or not view.history:
+def _shortcomings(
+    view: WindowView, memory: Sequence[MemoryTurn], budget: int, visible: set[str]
+) -> list[str]:
+    if memory or visible or not view.history:
         return []
     shortest = int(view.index.tokens[: view.history].min())
     if shortest > budget:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypedDict, cast
 
 from remember_graph.chat_models import ChatModel
@@ -54,9 +54,11 @@ class Gathering:
         return ((name, self._stages[name]) for name in _STAGES)
 
 
-def asked_window(tenant: str, stream: str, window: Sequence[Turn] | None) -> GraphInput:
+def asked_window(
+    tenant: str, stream: str, window: Sequence[Turn] | None, visible: Iterable[str]
+) -> GraphInput:
     """What a run is asked for a window; the stream's latest where none is given."""
-    asked: GraphInput = {"tenant": tenant, "stream": stream}
+    asked: GraphInput = {"tenant": tenant, "stream": stream, "visible": list(visible)}
     if window is not None:
         asked["window_given"] = [turn.to_dict() for turn in window]
     return asked

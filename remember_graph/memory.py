@@ -199,6 +199,7 @@ class Memory:
         *,
         tenant: str = "default",
         budget: int | None = None,
+        visible: Iterable[str] = (),
     ) -> Gathered:
         """What a window leans on and does not say, from the turns of the stream before it.
 
@@ -208,9 +209,11 @@ class Memory:
                 stream's own latest window.
             tenant: Whose conversation.
             budget: Most tokens of memory; default that of the settings.
+            visible: Ids of turns that whoever asks sees anyway; none of them is given.
         """
         context = RememberContext(budget=budget)
-        return self._gathering.run(asked_window(*_namespace(tenant, stream), window), context)
+        asked = asked_window(*_namespace(tenant, stream), window, visible)
+        return self._gathering.run(asked, context)
 
     async def agather(
         self,
@@ -219,10 +222,11 @@ class Memory:
         *,
         tenant: str = "default",
         budget: int | None = None,
+        visible: Iterable[str] = (),
     ) -> Gathered:
         """The async twin of `gather`."""
         context = RememberContext(budget=budget)
-        asked = asked_window(*_namespace(tenant, stream), window)
+        asked = asked_window(*_namespace(tenant, stream), window, visible)
         return await self._gathering.arun(asked, context)
 
     def summaries(self, stream: str, *, tenant: str = "default") -> list[StoredSummary]:

@@ -142,15 +142,18 @@ class GraphInput(TypedDict, total=False):
     window_given: list[TurnDict]
     """The window itself, where it is no stretch of the stream. Turns from its first one on are
     not history."""
+    visible: list[str]
+    """Ids of turns that whoever asks has before their eyes; none of them is put into memory."""
 
 
 class GraphState(CatchUp):
-    """Everything the nodes share. The first four are the input's, emptied once they are read."""
+    """Everything the nodes share. The first five are the input's, emptied once they are read."""
 
     turns: list[TurnDict]
     window_first: str | None
     window_last: str | None
     window_given: list[TurnDict]
+    visible: list[str]
     reader: str | None
     """Who will read the summary."""
     window_turns: list[TurnDict]

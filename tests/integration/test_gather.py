@@ -61,3 +61,17 @@ def test_an_empty_stream_has_no_memory_and_says_so(memory: Memory) -> None:
 
 def test_a_window_of_nothing_is_the_streams_own(memory: Memory) -> None:
     assert memory.gather("team", [])["usage"] == memory.gather("team")["usage"]
+
+
+def test_visible_turns_are_not_given_and_leave_their_room_to_others(memory: Memory) -> None:
+    found = memory.gather("team", _WINDOW, budget=14, visible=["1"])
+
+    assert "1" not in {turn["turn_id"] for turn in found["memory"]}
+    assert found["memory"] != []
+
+
+def test_where_all_is_visible_nothing_is_given_and_nothing_is_wrong(memory: Memory) -> None:
+    found = memory.gather("team", _WINDOW, visible=["1", "2", "3"])
+
+    assert found["memory"] == []
+    assert not [line for line in found["degraded"] if line.startswith("memory:")]

@@ -146,3 +146,38 @@ def test_turns_link_to_the_one_before_them(log: ConversationLog, store: _Countin
     found = store.known(_NAMESPACE, ["1", "2", "3"])
     assert {id: turn.reply_to for id, turn in found.items()} == {"1": None, "2": "1", "3": "2"}
     assert isinstance(found["1"], Turn)
+
+
+@pytest.mark.parametrize("is_new_process", [False, True])
+def test_what_a_user_forgot_does_not_come_back_though_the_messages_still_say_it(
+    log: ConversationLog, store: _CountingStore, is_new_process: bool
+) -> None:
+    log.bring_in(_NAMESPACE, _said("1", "2", "3"))
+    store.forget(_NAMESPACE, Selection(ids=("2",)))
+    again = ConversationLog(History(store)) if is_new_process else log
+    again.bring_in(_NAMESPACE, _said("1", "2", "3", "4"))
+
+    assert _visible(store) == ["1", "3", "4"]
+
+
+def test_the_last_turn_that_a_user_forgot_does_not_come_back_in_the_same_process(
+    log: ConversationLog, store: _CountingStore
+) -> None:
+    log.bring_in(_NAMESPACE, _said("1", "2"))
+    store.forget(_NAMESPACE, Selection(ids=("2",)))
+    log.bring_in(_NAMESPACE, _said("1", "2", "3"))
+
+    assert _visible(store) == ["1", "3"]
+
+
+@pytest.mark.parametrize("is_new_process", [False, True])
+def test_what_a_user_edited_stays_edited_though_the_messages_say_the_old_text(
+    log: ConversationLog, store: _CountingStore, is_new_process: bool
+) -> None:
+    history = History(store)
+    log.bring_in(_NAMESPACE, _said("1", "2"))
+    history.edit(_NAMESPACE, Turn("user", "Corrected.", id="1"))
+    again = ConversationLog(history) if is_new_process else log
+    again.bring_in(_NAMESPACE, _said("1", "2", "3"))
+
+    assert store.known(_NAMESPACE, ["1"])["1"].text == "Corrected."
