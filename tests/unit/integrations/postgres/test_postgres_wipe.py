@@ -133,9 +133,13 @@ def test_what_was_removed_without_wiping_is_wiped_by_the_next_call_for_another_s
 def test_calling_again_wipes_a_whole_stream_that_could_not_be_wiped_at_first(
     store: PostgresStore, server: Server, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{_WIPE}._LOCK_TIMEOUT", "20ms")
     _fill(store, schema)
-    with server.connect() as reader, reader.transaction():
+    with (
+        server.connect() as reader,
+        reader.transaction(),
+        monkeypatch.context() as impatient,
+    ):
+        impatient.setattr(f"{_WIPE}._LOCK_TIMEOUT", "20ms")
         reader.execute(f'LOCK TABLE "{schema}".turns IN ACCESS SHARE MODE'.encode())
         with pytest.raises(HistoryError, match=r"could not be wiped .*; call again"):
             store.forget(_NAMESPACE, Selection())
@@ -148,9 +152,9 @@ def test_calling_again_wipes_a_whole_stream_that_could_not_be_wiped_at_first(
 def test_a_reader_from_before_is_waited_for_and_named(
     store: PostgresStore, server: Server, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{_WIPE}._PATIENCE_S", 0)
     _fill(store, schema)
-    with server.connect() as reader:
+    with server.connect() as reader, monkeypatch.context() as impatient:
+        impatient.setattr(f"{_WIPE}._PATIENCE_S", 0)
         reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         reader.execute("SELECT 1")
         with pytest.raises(
