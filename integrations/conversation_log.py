@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from langchain_core.messages import BaseMessage
 
 from remember_graph.history.history import History
 from remember_graph.history.store import Namespace
+from remember_graph.integrations.bounded import Bounded
 from remember_graph.integrations.branches import Changes, Logged, changes
 from remember_graph.integrations.messages import turns_of
 from remember_graph.types import Turn
@@ -45,7 +45,7 @@ class ConversationLog:
     def __init__(self, history: History) -> None:
         self._history = history
         self._lock = threading.RLock()
-        self._seen: OrderedDict[_Conversation, _Seen] = OrderedDict()
+        self._seen = Bounded[_Conversation, _Seen](_CONVERSATIONS)
 
     def bring_in(
         self, namespace: Namespace, messages: Sequence[BaseMessage], *, thread: str | None = None
@@ -91,10 +91,7 @@ class ConversationLog:
 
     def _remember(self, conversation: _Conversation, current: list[Turn]) -> None:
         generation = self._history.store.generation(conversation.namespace)
-        self._seen[conversation] = _Seen(current, generation)
-        self._seen.move_to_end(conversation)
-        while len(self._seen) > _CONVERSATIONS:
-            self._seen.popitem(last=False)
+        self._seen.put(conversation, _Seen(current, generation))
 
 
 def _added(before: list[Turn], current: list[Turn]) -> list[Turn] | None:
